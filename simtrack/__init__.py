@@ -1,0 +1,1 @@
+"""simtrack: calibrate, rehearse, score and publish evaluations of LLMs and agents, exact first."""

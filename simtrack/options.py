@@ -1,0 +1,45 @@
+"""Every choice that simtrack offers, as a `Literal`, and the one function that checks them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+from simtrack.errors import InputError
+
+__all__ = ["Alternative", "Computation", "Guarantee", "MissingCluster", "Status", "choice"]
+
+Alternative = Literal["two-sided", "greater", "less"]
+Computation = Literal[
+    "closed-form", "enumeration", "convolution", "quadrature", "optimisation", "monte-carlo"
+]
+Guarantee = Literal["finite-sample", "asymptotic", "bayesian", "descriptive"]
+MissingCluster = Literal["refuse", "own"]
+#: What became of one planned opportunity. Four kinds of "no score" are kept apart on purpose.
+Status = Literal[
+    "scored",
+    "unscored",
+    "errored",
+    "limited",
+    "infrastructure",
+    "early-stopped",
+    "invalidated",
+    "missing",
+]
+
+
+
+def choice(name: str, value: Any, options: Any) -> Any:
+    """Return `value` if it is one of the `Literal` `options`, else refuse and print them all.
+
+    Examples
+    --------
+    >>> choice("alternative", "less", Alternative)
+    'less'
+    >>> choice("alternative", "lower", Alternative)
+    Traceback (most recent call last):
+    simtrack.errors.InputError: alternative must be one of two-sided, greater, less, got 'lower'.
+    """
+    allowed = get_args(options)
+    if value not in allowed:
+        raise InputError(name, "one of " + ", ".join(allowed), repr(value))
+    return value
