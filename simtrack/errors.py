@@ -32,7 +32,7 @@ class InputError(SimtrackError, ValueError):
 
 
 class DataError(SimtrackError, ValueError):
-    """A file or a table cannot be used as it stands; the message names where, the rule and the cure."""
+    """A file or table cannot be used as it stands; the message says where, why and the cure."""
 
 
 class MissingExtra(SimtrackError, ImportError):

@@ -1,0 +1,140 @@
+"""A labelled column: which level does each row have?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simtrack.errors import InputError
+
+__all__ = ["MISSING", "Factor", "natural_order"]
+
+#: The code of a row that has no label.
+MISSING = -1
+_DIGITS = re.compile(r"([0-9]+)")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Factor:
+    """Which level of a named column does each row have?
+
+    Parameters
+    ----------
+    levels : tuple of str
+        The distinct labels; their order is part of the value.
+    codes : int32 array, shape (rows,)
+        Index into `levels`; -1 where the label is missing.
+
+    Examples
+    --------
+    >>> f = Factor.from_values(["q10", "q2", None, "q2"])
+    >>> f.levels, f.codes.tolist(), f.values()
+    (('q2', 'q10'), [1, 0, -1, 0], ['q10', 'q2', None, 'q2'])
+    """
+
+    levels: tuple[str, ...]
+    codes: NDArray[np.int32]
+
+    def __post_init__(self) -> None:
+        codes = np.array(self.codes, dtype=np.int32, copy=True)
+        if codes.ndim != 1:
+            raise InputError("codes", "a one-dimensional array", codes.shape)
+        if len(set(self.levels)) != len(self.levels):
+            raise InputError("levels", "distinct", _first_repeat(self.levels))
+        if codes.size and not (codes.min() >= MISSING and codes.max() < len(self.levels)):
+            raise InputError("codes", f"between -1 and {len(self.levels) - 1}", codes.max())
+        codes.flags.writeable = False
+        object.__setattr__(self, "codes", codes)
+
+    @classmethod
+    def from_values(
+        cls, values: Iterable[str | None], levels: Sequence[str] | None = None
+    ) -> Factor:
+        """Code the labels of a column; None is missing.
+
+        Without `levels` they are put in natural order (q2 before q10), so that the order of the
+        rows never matters. With `levels`, a label outside them is refused.
+        """
+        column = list(values)
+        if levels is None:
+            levels = natural_order({v for v in column if v is not None})
+        index = {level: code for code, level in enumerate(levels)}
+        index_of = index.get
+        codes = np.fromiter(
+            (MISSING if v is None else index_of(v, -2) for v in column), np.int32, len(column)
+        )
+        if codes.size and codes.min() == -2:
+            bad = column[int(np.argmax(codes == -2))]
+            raise InputError("label", "one of " + ", ".join(levels), repr(bad))
+        return cls(tuple(levels), codes)
+
+    @classmethod
+    def constant(cls, level: str, rows: int) -> Factor:
+        """Give the same label to every row."""
+        return cls((level,), np.zeros(rows, dtype=np.int32))
+
+    def __len__(self) -> int:
+        return int(self.codes.size)
+
+    def values(self) -> list[str | None]:
+        """Give the label of every row, None where it is missing."""
+        lookup: list[str | None] = [*self.levels, None]
+        return [lookup[code] for code in self.codes.tolist()]
+
+    def take(self, index: NDArray[np.intp] | NDArray[np.bool_]) -> Factor:
+        """Keep the rows that `index` (positions or a mask) selects; levels stay as they are."""
+        return Factor(self.levels, self.codes[index])
+
+    def compact(self) -> Factor:
+        """Drop the levels that no row has, keeping the order of the rest."""
+        used = np.unique(self.codes[self.codes >= 0])
+        if used.size == len(self.levels):
+            return self
+        renumber = np.full(len(self.levels) + 1, MISSING, dtype=np.int32)
+        renumber[used] = np.arange(used.size, dtype=np.int32)
+        return Factor(tuple(self.levels[i] for i in used), renumber[self.codes])
+
+    def code_of(self, level: str, name: str) -> int:
+        """Give the code of `level`, or refuse it and print the levels there are."""
+        try:
+            return self.levels.index(level)
+        except ValueError:
+            shown = ", ".join(self.levels[:12]) + (" …" if len(self.levels) > 12 else "")
+            raise InputError(name, f"one of {shown}", repr(level)) from None
+
+    @staticmethod
+    def concatenate(parts: Sequence[Factor]) -> Factor:
+        """Stack columns of several tables; levels are united in natural order."""
+        if all(part.levels == parts[0].levels for part in parts):
+            return Factor(parts[0].levels, np.concatenate([part.codes for part in parts]))
+        levels = natural_order({level for part in parts for level in part.levels})
+        index = {level: code for code, level in enumerate(levels)}
+        columns = []
+        for part in parts:
+            lookup = np.array([*(index[level] for level in part.levels), MISSING], dtype=np.int32)
+            columns.append(lookup[part.codes])
+        return Factor(tuple(levels), np.concatenate(columns))
+
+
+def natural_order(labels: Iterable[str]) -> list[str]:
+    """Sort labels as a reader would: q2 before q10, 1 before 2 before 10; ties by code point."""
+    return sorted(labels, key=_natural_key)
+
+
+def _natural_key(label: str) -> tuple[list[tuple[int, int, str]], str]:
+    parts = [part for part in _DIGITS.split(label) if part]
+    keyed = [(0, int(p), "") if p.isascii() and p.isdigit() else (1, 0, p) for p in parts]
+    return keyed, label
+
+
+def _first_repeat(levels: Sequence[str]) -> str:
+    seen: set[str] = set()
+    for level in levels:
+        if level in seen:
+            return repr(level)
+        seen.add(level)
+    return ""

@@ -1,0 +1,16 @@
+"""The trial table and its reductions to counts and sums."""
+
+from simtrack.records.accounting import Account, Accounting, account
+from simtrack.records.records import Records
+from simtrack.records.reduction import BINARY, is_binary, to_counts, to_sums
+
+__all__ = [
+    "BINARY",
+    "Account",
+    "Accounting",
+    "Records",
+    "account",
+    "is_binary",
+    "to_counts",
+    "to_sums",
+]
