@@ -1,0 +1,1 @@
+"""Loops over arrays, compiled by `simtrack._jit`: arrays in, arrays out, no checks."""
