@@ -121,7 +121,9 @@ class Totals:
     def rates(self) -> NDArray[np.float64]:
         """Give the pooled ratio of each condition, shape (conditions,); NaN without trials."""
         top, bottom = self.numerator.sum(axis=0), self.denominator.sum(axis=0)
-        return np.divide(top, bottom, out=np.full(bottom.shape, np.nan), where=bottom > 0)
+        rates: NDArray[np.float64] = np.full(bottom.shape, np.nan)
+        np.divide(top, bottom, out=rates, where=bottom > 0)
+        return rates
 
     def labels(self, index: int) -> dict[str, str]:
         """Give the labels of one condition by factor name."""

@@ -1,0 +1,71 @@
+"""Outcome codes: which ones exist in a scheme, and in which order they pre-empt each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from simtrack.errors import DataError
+
+__all__ = ["GATE", "PLAIN", "REPAIR", "SEED", "STAGEIF", "STAGES", "TRAJECTORY", "Taxonomy"]
+
+
+@dataclass(frozen=True, slots=True)
+class Taxonomy:
+    """Which codes can a trial end in?
+
+    Parameters
+    ----------
+    name : str
+        The scheme.
+    codes : tuple of str
+        In priority order: a trial gets the first code whose condition holds.
+    """
+
+    name: str
+    codes: tuple[str, ...]
+
+    def check(self, outcomes: Iterable[str]) -> None:
+        """Refuse codes that the scheme does not know.
+
+        Examples
+        --------
+        >>> PLAIN.check(["PASS", "MAYBE"])
+        Traceback (most recent call last):
+        simtrack.errors.DataError: outcome MAYBE is no code of plain (FAIL, PASS). Map it first.
+        """
+        unknown = [code for code in outcomes if code not in self.codes]
+        if unknown:
+            raise DataError(
+                f"outcome {', '.join(unknown)} is no code of {self.name} "
+                f"({', '.join(self.codes)}). Map it first."
+            )
+
+
+#: A 0/1 score.
+PLAIN = Taxonomy("plain", ("FAIL", "PASS"))
+#: A report at a checkpoint (StageIF, Algorithm 1).
+STAGEIF = Taxonomy(
+    "stageif",
+    (
+        "TRANSPORT",
+        "APP_MISS",
+        "APP_DIVERGENCE",
+        "APP_FALSE_ALARM",
+        "MALFORMED",
+        "STATE_WRONG",
+        "CLEAN",
+    ),
+)
+#: The stages of a task, in their order (StageIF).
+STAGES = ("NEEDS_INFO", "READY", "POST_OBS", "COMPLETED")
+#: How a rollout under a termination gate ends (StageIF, Tables 19 and 20).
+GATE = Taxonomy(
+    "gate", ("TRANSPORT", "DEAD_END", "PREMATURE", "STALL", "TURN_CAP", "TASK_OK", "OTHER")
+)
+#: One row a trajectory: were its mid-task reports all right, all wrong, or both (StageIF on τ²)?
+TRAJECTORY = Taxonomy("trajectory", ("ALL_WRONG", "ALL_RIGHT", "MIXED"))
+#: Was a wrong report put right by the intervention (StageIF, Table 17)?
+REPAIR = Taxonomy("repair", ("NOT_CORRECTED", "CORRECTED"))
+#: Was a planned report valid (StageIF, Table 9)? Transport failures stay in the denominator.
+SEED = Taxonomy("seed", ("TRANSPORT", "INVALID", "VALID"))
