@@ -1,0 +1,142 @@
+"""The door of the command line: which verb was meant, and how does it end?
+
+Help texts of the verbs stand in a static table, so that `simtrack --help` imports none of them.
+Exit codes: 0 fine; 2 bad input or usage; 3 a finding that the user asked to fail on; 70 a fault of
+simtrack itself; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from simtrack import __version__
+from simtrack.errors import SimtrackError
+
+__all__ = ["app", "main", "run"]
+
+BAD_INPUT, FAULT, INTERRUPTED = 2, 70, 130
+REPORT_TO = "Please report it with the command and this text."
+
+#: verb -> one line of help. The module simtrack.cli.<verb> holds a command of that name.
+VERBS = {
+    "calibrate": "Operating characteristics and cost of a sequential probe, exactly.",
+    "score": "Rates, intervals and paired comparisons from logs you already have.",
+    "run": "Run a study from its TOML file; the result carries its provenance.",
+    "doctor": "Check this installation: versions, extras, cache, exact values.",
+}
+
+_EPILOG = """\b
+Examples:
+  simtrack calibrate                       the frozen ReBIND rule
+  simtrack calibrate --k-max 50 --clauses 200 --usd-per-call 0.002
+  simtrack score run.eval --by model --cluster id
+  simtrack score a.eval b.eval --compare model-a model-b
+"""
+
+
+class _Verbs(click.Group):
+    """A group that imports a verb when it is called, not before."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List the verbs in the order in which people meet them."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one verb."""
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = getattr(import_module(f"simtrack.cli.{cmd_name}"), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Print the static table."""
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Name the nearest verb where there is none of that name."""
+        if args and args[0] not in VERBS:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], VERBS, 1)
+            cure = f"Did you mean {near[0]}?" if near else f"Verbs: {', '.join(VERBS)}."
+            raise click.UsageError(f"there is no verb {args[0]!r}. {cure}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=_Verbs,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="simtrack")
+@click.option("-v", "--verbose", count=True, help="Say more (twice: everything).")
+@click.option("-q", "--quiet", is_flag=True, help="Say errors only.")
+def app(verbose: int, quiet: bool) -> None:
+    """Calibrate, rehearse, score and publish evaluations of LLMs and agents: exact first."""
+    level = logging.ERROR if quiet else (logging.WARNING, logging.INFO)[min(verbose, 1)]
+    logging.basicConfig(
+        level=logging.DEBUG if verbose > 1 else level, format="%(levelname)s: %(message)s"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line and give its exit code; errors go to standard error in one line."""
+    try:
+        result = app.main(
+            args=list(arguments) if arguments is not None else None,
+            prog_name="simtrack",
+            standalone_mode=False,
+        )
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _silence_stdout()
+        return 0
+    except (Exception, KeyboardInterrupt) as error:
+        return _explain(error)
+    return result if isinstance(result, int) else 0
+
+
+def run() -> None:
+    """Run the command line of this process."""
+    sys.exit(main())
+
+
+def _explain(error: BaseException) -> int:
+    """Say in one line what went wrong, and give the exit code that it stands for."""
+    if isinstance(error, KeyboardInterrupt | click.exceptions.Abort):
+        return INTERRUPTED
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        print(error.message, file=sys.stderr)
+        return BAD_INPUT
+    if isinstance(error, click.ClickException):
+        context = getattr(error, "ctx", None)
+        hint = f" See {context.command_path} --help." if context is not None else ""
+        _say(error.format_message() + hint)
+        return BAD_INPUT
+    if isinstance(error, SimtrackError):
+        _say(str(error))
+        return error.exit_code
+    if isinstance(error, MemoryError | OSError):
+        _say(f"{type(error).__name__}: {error}")
+        return BAD_INPUT
+    logging.getLogger("simtrack").debug("traceback", exc_info=error)
+    _say(f"a fault of simtrack {__version__}: {type(error).__name__}: {error}. {REPORT_TO}")
+    return FAULT
+
+
+def _say(message: str) -> None:
+    print(f"simtrack: {' '.join(message.split())}", file=sys.stderr)
+
+
+def _silence_stdout() -> None:
+    """Point standard output at nothing, so that the interpreter's last flush cannot fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,119 @@
+"""Lay rows out as a table: aligned plain text in a pipe, ruled by rich on a terminal, or CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+__all__ = ["Table", "number", "percent"]
+
+_NOTHING = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Which cells stand under which heads?
+
+    Parameters
+    ----------
+    title : str
+        One line above the table.
+    heads : tuple of str
+        Column names; those of `text` columns are left-aligned, all others right-aligned.
+    rows : list of tuples of str
+        The cells, already formatted.
+    text : frozenset of str
+        The heads of the left-aligned columns.
+    """
+
+    title: str
+    heads: tuple[str, ...]
+    rows: list[tuple[str, ...]] = field(default_factory=list)
+    text: frozenset[str] = frozenset()
+
+    def plain(self) -> str:
+        """Align the cells with spaces.
+
+        Examples
+        --------
+        >>> print(Table("", ("model", "rate"), [("a", "0.5"), ("long", "12.25")],
+        ...             frozenset({"model"})).plain())
+        model   rate
+        a        0.5
+        long   12.25
+        """
+        grid = [self.heads, *self.rows]
+        widths = [max(len(row[c]) for row in grid) for c in range(len(self.heads))]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if head in self.text else cell.rjust(width)
+                for cell, width, head in zip(row, widths, self.heads, strict=True)
+            ).rstrip()
+            for row in grid
+        ]
+        return "\n".join(([self.title] if self.title else []) + lines)
+
+    def csv(self) -> str:
+        """Write the cells as CSV, without the title."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(self.heads)
+        writer.writerows([_defused(cell) for cell in row] for row in self.rows)
+        return out.getvalue()
+
+    def show(self) -> None:
+        """Print the table: by rich on a terminal that takes colour, plainly elsewhere."""
+        if sys.stdout.isatty() and "NO_COLOR" not in os.environ:
+            self._show_ruled()
+        else:
+            print(self.plain())
+
+    def _show_ruled(self) -> None:
+        from rich.console import Console
+        from rich.table import Table as Ruled
+
+        ruled = Ruled(title=self.title or None, title_justify="left", header_style="bold", box=None)
+        for head in self.heads:
+            ruled.add_column(head, justify="left" if head in self.text else "right")
+        for row in self.rows:
+            ruled.add_row(*(cell.replace("[", "\\[") for cell in row))
+        Console().print(ruled)
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Format a number with a fixed count of decimals; a missing one is a dash.
+
+    Examples
+    --------
+    >>> number(0.12345), number(None), number(float("nan"))
+    ('0.1235', '–', '–')
+    """
+    if value is None or math.isnan(value):
+        return _NOTHING
+    return f"{value:.{digits}f}"
+
+
+def percent(values: Sequence[float], digits: int = 1) -> str:
+    """Format an interval of shares in percent."""
+    return " to ".join(f"{100 * v:.{digits}f}" for v in values) + " %"
+
+
+def _defused(cell: str) -> str:
+    """Keep a spreadsheet from reading a label as a formula."""
+    starts_formula = cell[:1] in {"=", "@", "\t", "\r"} or (
+        cell[:1] in {"+", "-"} and not _is_number(cell)
+    )
+    return f"'{cell}" if starts_formula else cell
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
