@@ -120,8 +120,9 @@ class Cache:
 def cache() -> Cache:
     """Say where compiled kernels are kept and whether that place can be written to.
 
-    The root is ``$SIMTRACK_CACHE``, else ``$XDG_CACHE_HOME/simtrack``, else ``~/.cache/simtrack``; in
-    it is one folder for each state of the kernel sources, made if it is not there yet.
+    The root is ``$SIMTRACK_CACHE``, else ``$XDG_CACHE_HOME/simtrack``, else
+    ``~/.cache/simtrack``; in it is one folder for each state of the kernel sources, made if it is
+    not there yet.
 
     Examples
     --------

@@ -1,0 +1,99 @@
+"""The laws of counts as 64-bit thresholds, from + - * / alone, so that draws agree everywhere.
+
+Weights follow from the ratio of neighbours, outward from the mode; sums run from both ends, so both
+tails keep their relative accuracy; the result is rounded down to multiples of 2^-64.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Thresholds", "beta_binomial_thresholds", "binomial_thresholds"]
+
+_TWO_64 = 2.0**64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Thresholds:
+    """The law of a count K, ready for inversion.
+
+    K = lowest + the number of thresholds that a uniform 64-bit number has reached, so
+    P(K <= lowest + i) = thresholds[i] / 2^64 exactly, as drawn.
+
+    Attributes
+    ----------
+    lowest : int
+        The smallest count that can be drawn.
+    values : uint64 (m,)
+        Strictly between 0 and 2^64, not decreasing.
+    """
+
+    lowest: int
+    values: NDArray[np.uint64]
+
+
+@functools.lru_cache(maxsize=1024)
+def binomial_thresholds(n: int, p: float) -> Thresholds:
+    """Return P(K <= k) of Binomial(n, p) as thresholds.
+
+    Examples
+    --------
+    >>> law = binomial_thresholds(2, 0.5)
+    >>> law.lowest, [int(value) / 2**64 for value in law.values]
+    (0, [0.25, 0.75])
+    """
+    if n == 0 or p in (0.0, 1.0):
+        return _law(np.ones(1), n if p == 1.0 else 0)
+    k = np.arange(n, dtype=np.float64)
+    return _from_ratios((n - k) * p, (k + 1.0) * (1.0 - p), rises_first=True)
+
+
+@functools.lru_cache(maxsize=1024)
+def beta_binomial_thresholds(n: int, a: float, b: float) -> Thresholds:
+    """Return P(K <= k) of Beta-Binomial(n, a, b), the Binomial with a Beta(a, b) share.
+
+    Examples
+    --------
+    >>> law = beta_binomial_thresholds(3, 1.0, 1.0)
+    >>> [int(value) / 2**64 for value in law.values]
+    [0.25, 0.5, 0.75]
+    """
+    if n == 0:
+        return _law(np.ones(1), 0)
+    k = np.arange(n, dtype=np.float64)
+    up = (n - k) * (a + k)
+    down = (k + 1.0) * ((n - k) - 1.0 + b)
+    return _from_ratios(up, down, rises_first=a >= 1.0)
+
+
+def _from_ratios(
+    up: NDArray[np.float64], down: NDArray[np.float64], *, rises_first: bool
+) -> Thresholds:
+    """f(k + 1) / f(k) = up[k] / down[k]; a law that falls first (J or U shape) starts at k = 0."""
+    falls = np.flatnonzero(up < down)
+    mode = (int(falls[0]) if falls.size else up.size) if rises_first else 0
+    weights = np.ones(up.size + 1)
+    # `accumulate` runs in index order: the same roundings on every machine.
+    np.multiply.accumulate(up[mode:] / down[mode:], out=weights[mode + 1 :])
+    below = np.multiply.accumulate((down[:mode] / up[:mode])[::-1])
+    weights[:mode] = below[::-1]
+    return _law(weights, 0)
+
+
+def _law(weights: NDArray[np.float64], lowest: int) -> Thresholds:
+    head = np.add.accumulate(weights)
+    tail = np.append(np.add.accumulate(weights[:0:-1])[::-1], 0.0)
+    total = head[-1]
+    from_left = head <= 0.5 * total
+    share = np.where(from_left, head, np.minimum(tail, 0.5 * total)) / total
+    steps = np.floor(share * _TWO_64).astype(np.uint64)
+    reached = np.where(from_left, steps, np.uint64(0) - steps)  # 2^64 wraps to 0
+    is_one = ~from_left & (steps == 0)
+    never = from_left & (steps == 0)
+    values = np.maximum.accumulate(reached[~is_one & ~never])
+    values.flags.writeable = False
+    return Thresholds(lowest + int(never.sum()), values)
