@@ -121,8 +121,8 @@ def trial_counts(
         for g in range(out.shape[1]):
             high, low = threshold_words(p[row, g])
             trials = np.uint64(n[g])
-            below = 0
-            ties = 0
+            below = np.int64(0)
+            ties = np.int64(0)
             # Without a branch, so that the compiler may work on several blocks at once.
             for b in range((n[g] + 3) // 4):
                 block = np.uint64(b)
