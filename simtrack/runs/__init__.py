@@ -1,0 +1,1 @@
+"""Frozen studies: find, run, store, and say where a result comes from."""

@@ -1,0 +1,76 @@
+"""Where a result comes from, so that the call that made it can be made again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simtrack._version import __version__
+from simtrack.errors import DataError
+from simtrack.runs.study import Study, parse_study
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["content_hash", "provenance", "rebuild_study", "source_hash"]
+
+KEY = "simtrack_provenance"
+
+
+def provenance(study: Study) -> dict[str, Any]:
+    """Give what a result must carry: the study itself, and the code that ran it.
+
+    No clock and no path are in it, so equal runs give equal bytes.
+    """
+    return {
+        "schema": "simtrack.provenance/1",
+        "study": study.to_dict(),
+        "simtrack": __version__,
+        "source_sha256": source_hash(),
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+    }
+
+
+def rebuild_study(result: xr.Dataset, where: str) -> Study:
+    """Give the study that made a result, from the result alone."""
+    if KEY not in result.attrs:
+        raise DataError(f"{where} carries no provenance, so it was not made by simtrack run.")
+    found = json.loads(result.attrs[KEY])
+    return parse_study(found["study"], f"the provenance of {where}")
+
+
+def content_hash(result: xr.Dataset) -> str:
+    """SHA-256 of every array of a result with its name, dimensions and labels.
+
+    Attributes, compression and file layout are left out, so it survives another library version.
+    """
+    digest = hashlib.sha256()
+    for name in sorted(map(str, result.variables)):
+        array = result.variables[name]
+        values = np.asarray(array.values)
+        digest.update(json.dumps([name, list(map(str, array.dims)), list(values.shape)]).encode())
+        if values.dtype.kind in "OUT":
+            digest.update(json.dumps([str(v) for v in values.ravel().tolist()]).encode())
+        else:
+            kind = "<f8" if values.dtype.kind == "f" else "<i8"
+            digest.update(np.ascontiguousarray(values, dtype=kind).tobytes())
+    return digest.hexdigest()
+
+
+@cache
+def source_hash() -> str:
+    """SHA-256 of simtrack's own source files: which code ran, even between versions."""
+    root = Path(__file__).resolve().parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode())
+        digest.update(path.read_bytes().replace(b"\r\n", b"\n"))
+    return digest.hexdigest()
