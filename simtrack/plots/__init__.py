@@ -1,0 +1,6 @@
+"""Drawing, and nothing else: labelled arrays in, matplotlib figures out."""
+
+from simtrack.plots.probe import operating_characteristics_map
+from simtrack.plots.save import save_figure
+
+__all__ = ["operating_characteristics_map", "save_figure"]
