@@ -1,0 +1,235 @@
+"""Exact operating characteristics of a stopping rule, in NumPy alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simtrack.errors import InputError
+from simtrack.options import Computation, Guarantee
+from simtrack.probe.paths import StoppingStates, stopping_states
+from simtrack.probe.rule import StoppingRule
+from simtrack.probe.states import STATES
+from simtrack.probe.sums import StoppingSums
+from simtrack.validate import decimal_fraction, real
+
+__all__ = ["LEVELS", "Characteristics", "characteristics"]
+
+Floats = NDArray[np.float64]
+#: Levels of the quantiles of rounds that tables show.
+LEVELS: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
+#: A cumulative probability this little below a level has reached it.
+LEVEL_SLACK: Final = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Characteristics:
+    """What does a rule do at given true pass rates: which states, how many rounds, what bias?
+
+    Over an outer grid every array ends in shape (full, ablated); at paired truths (`paired` is
+    true) it ends in shape (points,). Rates and effects are in [0, 1] and [-1, 1].
+
+    Attributes
+    ----------
+    rule : StoppingRule
+    full, ablated : tuple of Fraction
+        True pass rates p and q, as typed.
+    paired : bool
+        Whether the truths are points (p, q) rather than a grid.
+    probability : array, shape (6, ...)
+        Probability of each of `STATES`, the last of which is not_confident.
+    rounds_probability : array, shape (k_max + 1, ...)
+        Probability of stopping after exactly k rounds, k = 0 ... k_max.
+    expected_rounds, sd_rounds : arrays
+        Mean and standard deviation of the number of rounds (paired draws).
+    expected_full, expected_ablated : arrays
+        Means of the naive estimates i/k and j/k at the stop.
+    rmse_effect : array
+        Root mean squared error of the naive effect i/k - j/k.
+    unbiased_full, unbiased_ablated : arrays
+        Means of the Girshick-Mosteller-Savage estimates: equal to the truths but for rounding.
+    rmse_effect_unbiased : array
+        Root mean squared error of the unbiased effect.
+    """
+
+    rule: StoppingRule
+    full: tuple[Fraction, ...]
+    ablated: tuple[Fraction, ...]
+    paired: bool
+    probability: Floats
+    rounds_probability: Floats
+    expected_rounds: Floats
+    sd_rounds: Floats
+    expected_full: Floats
+    expected_ablated: Floats
+    rmse_effect: Floats
+    unbiased_full: Floats
+    unbiased_ablated: Floats
+    rmse_effect_unbiased: Floats
+    computation: Computation = "enumeration"
+    guarantee: Guarantee = "finite-sample"
+
+    @property
+    def true_full(self) -> Floats:
+        """True pass rates under the full specification, ready to broadcast."""
+        p = np.array([float(value) for value in self.full])
+        return p if self.paired else p[:, None]
+
+    @property
+    def true_ablated(self) -> Floats:
+        """True pass rates under the ablated specification, ready to broadcast."""
+        return np.array([float(value) for value in self.ablated])
+
+    @property
+    def bias_full(self) -> Floats:
+        """By how much does the naive estimate of the full pass rate (A) miss on average?"""
+        return self.expected_full - self.true_full
+
+    @property
+    def bias_ablated(self) -> Floats:
+        """By how much does the naive estimate of the ablated pass rate miss on average?"""
+        return self.expected_ablated - self.true_ablated
+
+    @property
+    def bias_effect(self) -> Floats:
+        """By how much does the naive effect estimate (B) miss on average?"""
+        return self.bias_full - self.bias_ablated
+
+    @property
+    def probability_confident(self) -> Floats:
+        """How probable is it that both sides are decided at the stop?"""
+        confident: Floats = self.probability[:-1].sum(axis=0)
+        return confident
+
+    def rounds_quantile(self, levels: Iterable[float] = LEVELS) -> NDArray[np.int64]:
+        """Within how many rounds does the probe stop with these probabilities?
+
+        Parameters
+        ----------
+        levels : iterable of float
+            Probabilities in [0, 1].
+
+        Returns
+        -------
+        int64 array, shape (len(levels), ...)
+            Smallest k with P(rounds <= k) at least the level (less 1e-12 for rounding).
+        """
+        below = np.cumsum(self.rounds_probability, axis=0)
+        wanted = [real("level", level, 0.0, 1.0) for level in levels]
+        out = [(below < level - LEVEL_SLACK).sum(axis=0) for level in wanted]
+        return np.array(out, np.int64).reshape(len(wanted), *below.shape[1:])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole result as plain data, with a schema id; rates as typed, numbers unrounded."""
+        from simtrack.probe.decimals import decimal_text
+
+        out: dict[str, Any] = {
+            "schema": "simtrack.operating-characteristics/1",
+            "rule": self.rule.to_dict(),
+            "full": [decimal_text(value) for value in self.full],
+            "ablated": [decimal_text(value) for value in self.ablated],
+            "paired": self.paired,
+            "states": list(STATES),
+            "computation": self.computation,
+            "guarantee": self.guarantee,
+        }
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                out[field.name] = value.tolist()
+        for name in ("bias_full", "bias_ablated", "bias_effect"):
+            out[name] = getattr(self, name).tolist()
+        out["quantile_levels"] = list(LEVELS)
+        out["rounds_quantile"] = self.rounds_quantile().tolist()
+        return out
+
+    def __repr__(self) -> str:
+        shape = " x ".join(str(n) for n in self.expected_rounds.shape)
+        return f"Characteristics({self.rule!r}, {shape} truths, exact)"
+
+
+def characteristics(
+    rule: StoppingRule,
+    full: object,
+    ablated: object,
+    *,
+    paired: bool = False,
+    states: StoppingStates | None = None,
+) -> Characteristics:
+    """What does the rule do at these true pass rates, exactly?
+
+    A stop at (k, i, j) has probability paths * p^i (1-p)^(k-i) q^j (1-q)^(k-j): one sum over the
+    stopping states gives every characteristic, all of its terms positive.
+
+    Parameters
+    ----------
+    rule : StoppingRule
+    full, ablated : decimal or sequence of decimals
+        True pass rates, each in [0, 1], read as typed.
+    paired : bool
+        Take the rates as points (p, q) of one length instead of an outer grid.
+    states : StoppingStates, optional
+        Path counts of this rule; found (and kept) if not given.
+
+    Returns
+    -------
+    Characteristics
+
+    Raises
+    ------
+    InputError
+        A rate is outside [0, 1], there is none, or paired rates differ in number.
+
+    Examples
+    --------
+    >>> found = characteristics(StoppingRule(), "0.95", "0.05")
+    >>> round(float(found.expected_rounds[0, 0]), 9), round(float(found.bias_effect[0, 0]), 9)
+    (9.393655254, 0.015687923)
+    """
+    p, q = _rates("full", full), _rates("ablated", ablated)
+    if paired and len(p) != len(q):
+        raise InputError("ablated", f"as many rates as full ({len(p)})", len(q))
+    found = stopping_states(rule) if states is None else states
+    sums = StoppingSums(found, p, q, paired)
+    by_state, by_round = sums.marginals(rule.k_max)
+    first, second = found.i / found.k, found.j / found.k
+    paths = found.paths.astype(np.float64)
+    free_first, free_second = found.paths_full / paths, found.paths_ablated / paths
+    truth = sums.effect
+    rounds = np.arange(rule.k_max + 1.0).reshape(-1, *([1] * (by_round.ndim - 1)))
+    mean = (rounds * by_round).sum(axis=0)
+    spread = ((rounds - mean) ** 2 * by_round).sum(axis=0)
+    return Characteristics(
+        rule=rule,
+        full=p,
+        ablated=q,
+        paired=paired,
+        probability=by_state,
+        rounds_probability=by_round,
+        expected_rounds=mean,
+        sd_rounds=np.sqrt(spread),
+        expected_full=sums.expect(first),
+        expected_ablated=sums.expect(second),
+        rmse_effect=sums.root_mean_square(first - second, truth),
+        unbiased_full=sums.expect(free_first),
+        unbiased_ablated=sums.expect(free_second),
+        rmse_effect_unbiased=sums.root_mean_square(free_first - free_second, truth),
+    )
+
+
+def _rates(name: str, values: object) -> tuple[Fraction, ...]:
+    """The rates as typed, checked to lie in [0, 1]."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        values = (values,)
+    found = tuple(decimal_fraction(name, value) for value in values)
+    if not found:
+        raise InputError(name, "at least one pass rate", "none")
+    for value in found:
+        if not 0 <= value <= 1:
+            raise InputError(name, "pass rates from 0 to 1", float(value))
+    return found

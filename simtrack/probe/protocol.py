@@ -1,0 +1,64 @@
+"""A stopping rule in English: a protocol that a colleague could carry out by hand."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from simtrack.probe.decimals import decimal_text
+from simtrack.probe.prior import Beta
+
+__all__ = ["protocol_text"]
+
+
+def protocol_text(
+    *,
+    threshold: Fraction,
+    confidence: Fraction,
+    zero_band: Fraction,
+    k_min: int,
+    k_max: int,
+    prior: Beta,
+    prior_ablated: Beta,
+) -> str:
+    """What exactly does a person do, step by step, who probes one clause under this rule?"""
+    t, c, z = decimal_text(threshold), decimal_text(confidence), decimal_text(zero_band)
+    a0, b0 = (decimal_text(value) for value in prior)
+    c0, d0 = (decimal_text(value) for value in prior_ablated)
+    if k_min == k_max:
+        stop = f"Draw {k_max} round{_s(k_max)}, whatever is seen; look once, after the last."
+    else:
+        stop = (
+            f"After each round from round {k_min} on, look. Stop at the first look at which both\n"
+            f"   sides are decided; stop after round {k_max} in any case."
+        )
+    return f"""\
+Sequential ablation probe of one clause
+
+1. A round is one pair of replies: one under the full specification, one with the clause's text
+   replaced by a neutral placeholder of equal length (ablated). Score each as pass or fail.
+2. Count the rounds k, the passes under the full text i, the passes under the ablated text j.
+3. The pass rate under the full text, F, is then Beta({_plus(a0, "i")}, {_plus(b0, "k - i")});
+   under the ablated text, S, it is Beta({_plus(c0, "j")}, {_plus(d0, "k - j")}).
+4. Level (A): high if P(F > {t}) is {c} or more; low if P(F <= {t}) is {c} or more;
+   else undecided.
+5. Effect (B): positive if P(F - S > {z}) is {c} or more; zero if P(-{z} <= F - S <= {z}) is;
+   negative if P(F - S < -{z}) is; else undecided.
+6. {stop}
+7. Call the clause, by what was decided at the stop:
+     adopted    level high, effect positive
+     redundant  level high, effect zero
+     weak       level low, effect positive
+     dead       level low, effect zero
+     adverse    effect negative, level high or low
+   If a side is still undecided, report "not confident": that is a result, not a failure.
+8. Report k, i and j with the call. The plain estimates i/k and j/k are biased by the stopping;
+   give the unbiased ones beside them.
+At most {2 * k_max} replies a clause."""
+
+
+def _plus(start: str, count: str) -> str:
+    return f"{start} + {count}"
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
