@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -26,6 +27,7 @@ _LOGITS = 1e6
 _BETA_RANGE = (1e-6, 1e9)
 
 
+@dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
 class Stream:
     """Which random numbers belong to this seed, purpose and cell?
 
@@ -64,25 +66,30 @@ class Stream:
     array([[19]])
     """
 
-    __slots__ = ("_canonical", "_labels", "_named", "key", "purpose", "seed")
+    seed: int
+    purpose: str
+    labels: tuple[Label, ...]
+    named: tuple[tuple[str, Label], ...]
+    key: int
 
     def __init__(self, seed: int, purpose: str, /, *labels: Label, **named: Label) -> None:
-        self.key = stream_key(seed, purpose, *labels, **named)
-        self.seed = int(seed)
-        self.purpose = purpose
-        self._labels = labels
-        self._named = named
-        self._canonical = canonical_json(seed, purpose, *labels, **named)
+        key = stream_key(seed, purpose, *labels, **named)
+        fields = (int(seed), purpose, labels, tuple(named.items()), key)
+        for name, value in zip(("seed", "purpose", "labels", "named", "key"), fields, strict=True):
+            object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
-        parts = [repr(self.seed), repr(self.purpose), *map(repr, self._labels)]
-        return f"Stream({', '.join(parts + [f'{k}={v!r}' for k, v in self._named.items()])})"
+        parts = [repr(self.seed), repr(self.purpose), *map(repr, self.labels)]
+        return f"Stream({', '.join(parts + [f'{name}={value!r}' for name, value in self.named])})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Stream) and self._canonical == other._canonical
+        return isinstance(other, Stream) and self._canonical() == other._canonical()
 
     def __hash__(self) -> int:
         return self.key
+
+    def _canonical(self) -> bytes:
+        return canonical_json(self.seed, self.purpose, *self.labels, **dict(self.named))
 
     @property
     def words(self) -> tuple[np.uint64, np.uint64]:
@@ -97,9 +104,9 @@ class Stream:
         >>> Stream(7, "outcome", arm="full").labelled(stage="READY")
         Stream(7, 'outcome', arm='full', stage='READY')
         """
-        if twice := sorted(set(named) & set(self._named)):
+        if twice := sorted(set(named) & set(dict(self.named))):
             raise InputError("labels", "new", ", ".join(twice), where=repr(self))
-        return Stream(self.seed, self.purpose, *self._labels, **self._named, **named)
+        return Stream(self.seed, self.purpose, *self.labels, **dict(self.named), **named)
 
     def uniform(
         self,
@@ -312,7 +319,9 @@ class Stream:
         int64 (replicates, clusters)
             More trials keep the old ones, as for `trial_counts`.
         """
-        own = Stream(self.seed, self.purpose, *self._labels, "logit-normal effect", **self._named)
+        own = Stream(
+            self.seed, self.purpose, *self.labels, "logit-normal effect", **dict(self.named)
+        )
         share = (effects or own).logit_normal(
             logit_mean,
             logit_sd,
