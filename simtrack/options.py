@@ -6,12 +6,14 @@ from typing import Any, Literal, get_args
 
 from simtrack.errors import InputError
 
-__all__ = ["Alternative", "Computation", "Guarantee", "MissingCluster", "Status", "choice"]
+__all__ = ["Alternative", "Computation", "Detail", "Guarantee", "MissingCluster", "Status", "choice"]
 
 Alternative = Literal["two-sided", "greater", "less"]
 Computation = Literal[
     "closed-form", "enumeration", "convolution", "quadrature", "optimisation", "monte-carlo"
 ]
+#: How much of a log is read: every sample, or the summaries that some formats keep.
+Detail = Literal["samples", "summaries"]
 Guarantee = Literal["finite-sample", "asymptotic", "bayesian", "descriptive"]
 MissingCluster = Literal["refuse", "own"]
 #: What became of one planned opportunity. Four kinds of "no score" are kept apart on purpose.
@@ -25,7 +27,6 @@ Status = Literal[
     "invalidated",
     "missing",
 ]
-
 
 
 def choice(name: str, value: Any, options: Any) -> Any:

@@ -1,0 +1,6 @@
+"""Readers: log files of other tools in, the trial table out, every loss accounted for."""
+
+from simtrack.logs.door import read_log, read_logs
+from simtrack.logs.inventory import InventoryRow, inventory
+
+__all__ = ["InventoryRow", "inventory", "read_log", "read_logs"]

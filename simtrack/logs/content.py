@@ -1,0 +1,130 @@
+"""What kind of file is this? Told from its content, never from its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from simtrack.errors import DataError
+from simtrack.logs.decode import Decoded, decode_record
+
+__all__ = ["Content", "Kind", "UnknownFormat", "look_at"]
+
+Kind = Literal["zip", "json-object", "json-array", "json-lines", "text"]
+
+#: Files that are recognised in order to be refused by name.
+_FOREIGN: Mapping[bytes, str] = {
+    b"PAR1": "a Parquet file",
+    b"\x1f\x8b": "a gzip file",
+    b"\x28\xb5\x2f\xfd": "a Zstandard file",
+    b"BZh": "a bzip2 file",
+    b"\x89HDF": "an HDF5 or NetCDF file",
+    b"ARROW1": "an Arrow file",
+    b"SQLite": "an SQLite database",
+    b"\xff\xfe": "UTF-16 text",
+    b"\xfe\xff": "UTF-16 text",
+    b"7z\xbc\xaf": "a 7z archive",
+}
+_BOM = b"\xef\xbb\xbf"
+_CURE = "Give an Inspect log, JSON lines, or CSV in UTF-8."
+
+
+class UnknownFormat(DataError):
+    """A file that is no log, as far as this version can tell; a folder may hold some."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a file holds, as far as needed to choose its reader.
+
+    Parameters
+    ----------
+    kind : Kind
+        "zip" is not read further; the others come with their bytes, without a byte-order mark.
+    data : bytes
+        The whole file; empty for a zip.
+    keys : frozenset of str
+        The keys of a single JSON object.
+    """
+
+    kind: Kind
+    data: bytes = b""
+    keys: frozenset[str] = frozenset()
+
+
+def look_at(path: Path, label: str) -> Content:
+    """Tell what kind of content a file has.
+
+    Raises
+    ------
+    DataError
+        A file that is not there, is empty, is of a kind that is known but not read, or is binary.
+    """
+    if not path.is_file():
+        what = "is a folder: use read_logs" if path.is_dir() else "does not exist"
+        raise DataError(f"{label}: {what}.")
+    with path.open("rb") as file:
+        head = file.read(8)
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return Content("zip")
+    for magic, what in _FOREIGN.items():
+        if head.startswith(magic):
+            raise UnknownFormat(f"{label}: {what}, which this version does not read. {_CURE}")
+    data = path.read_bytes().removeprefix(_BOM)
+    stripped = data.lstrip()
+    if not stripped:
+        raise DataError(f"{label}: empty: there is nothing to read. Copy or run it again.")
+    if stripped[:1] == b"{":
+        return _object_or_lines(data, label)
+    if stripped[:1] == b"[":
+        return Content("json-array", data)
+    if b"\x00" in data[:65536]:
+        raise UnknownFormat(f"{label}: binary data of an unknown kind. {_CURE}")
+    return Content("text", data)
+
+
+def _object_or_lines(data: bytes, label: str) -> Content:
+    """Tell one object over the whole file from one object a line."""
+    whole = _keys(data)
+    if whole is not None:
+        return Content("json-object", data, whole)
+    first, _, rest = data.lstrip().partition(b"\n")
+    if _keys(first) is not None or rest.lstrip()[:1] == b"{":
+        return Content("json-lines", data)
+    whole = _keys(data, forgiving=True)
+    if whole is not None:
+        return Content("json-object", data, whole)
+    if _keys(first, forgiving=True) is not None:
+        return Content("json-lines", data)
+    raise DataError(_broken(data, label))
+
+
+def _keys(data: bytes, *, forgiving: bool = False) -> frozenset[str] | None:
+    found: Any
+    try:
+        if forgiving:
+            found = decode_record(data, "", Decoded())
+        else:
+            found = _RAW.decode(data)
+    except (msgspec.MsgspecError, DataError, RecursionError):
+        return None
+    return frozenset(found) if isinstance(found, dict) else None
+
+
+_RAW = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def _broken(data: bytes, label: str) -> str:
+    try:
+        decode_record(data, label, Decoded())
+    except DataError as error:
+        why = str(error)
+    else:
+        why = f"{label} is not a JSON object."
+    if data.rstrip()[-1:] != b"}":
+        return f"{why} The file seems truncated; salvage is not in this version. Copy it again."
+    return f"{why} It is neither one JSON object nor JSON lines."

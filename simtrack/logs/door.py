@@ -1,0 +1,213 @@
+"""Open log files: one, or many at once, into one trial table."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path, PurePath
+
+from simtrack.errors import DataError, InputError
+from simtrack.logs.content import UnknownFormat, look_at
+from simtrack.logs.formats import Request, reader_of
+from simtrack.options import Detail, choice
+from simtrack.records import Records
+
+__all__ = ["expand", "read_log", "read_logs"]
+
+PathLike = str | os.PathLike[str]
+#: Indexes that Inspect writes beside its logs; they hold no sample.
+_INDEXES = frozenset({"logs.json", "eval-set.json"})
+
+
+def read_log(
+    path: PathLike,
+    *,
+    map: Mapping[str, str] | None = None,
+    metric: str | Sequence[str] | None = None,
+    scores: Mapping[str, float | None] | None = None,
+    detail: Detail = "samples",
+) -> Records:
+    """What happened in every trial that this log file holds?
+
+    The format is told from the content, not from the name: an Inspect `.eval` archive or `.json`
+    log, JSON lines, or CSV. One row a sample, epoch and metric; planned trials that left no row
+    are losses, so that `account` adds up to the plan for each metric.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    map : mapping of part to column, optional
+        For plain tables: {"value": "correct", "cluster": "task_id", "model": "name"}. Parts left
+        out are guessed from common names where that is unambiguous, and a note says so.
+    metric : str or list of str, optional
+        Keep these metrics: "scorer", or "scorer.key" where scores are objects.
+    scores : mapping of text to number or None, optional
+        What letters or words stand for beyond C 1, I 0, P 0.5, N 0, yes, no, true, false and
+        numbers: {"D": 0, "skip": None}. None is unscored.
+    detail : {"samples", "summaries"}
+        Inspect archives: read every sample, or only the summaries that Inspect keeps beside
+        them: faster, but long metadata may be cut and some versions leave stale rows.
+
+    Raises
+    ------
+    DataError
+        A file that is missing, empty, truncated, damaged or of an unknown format, or scores that
+        stand for no number.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "scores.csv"
+    >>> _ = path.write_text("item,correct\\nq1,1\\nq2,0\\n")
+    >>> records = read_log(path, map={"unit": "item", "value": "correct"})
+    >>> records.counts().n
+    2
+    """
+    request = _request(map, metric, scores, detail)
+    return _read(Path(path), Path(path).name, request)
+
+
+def read_logs(
+    paths: PathLike | Iterable[PathLike],
+    *,
+    map: Mapping[str, str] | None = None,
+    metric: str | Sequence[str] | None = None,
+    scores: Mapping[str, float | None] | None = None,
+    detail: Detail = "samples",
+) -> Records:
+    """What happened in every trial of these files, folders and globs?
+
+    Tables are stacked in the order of the paths, each row labelled by its `source`. In a folder,
+    files that are no logs are passed over with a note. A run that occurs twice, or a later try of
+    the same task, is kept and noted: choose with `select(source=...)`. Parameters as in
+    `read_log`.
+
+    Raises
+    ------
+    DataError
+        No file at all; or files that cannot be read, all of them in one message.
+    """
+    request = _request(map, metric, scores, detail)
+    files = expand([paths] if isinstance(paths, (str, os.PathLike)) else paths)
+    names = source_labels([file for file, _ in files])
+    parts, refused, passed = [], [], []
+    for (file, named), name in zip(files, names, strict=True):
+        try:
+            parts.append(_read(file, name, request))
+        except UnknownFormat as error:
+            (refused if named else passed).append(str(error))
+        except DataError as error:
+            refused.append(str(error))
+    if refused:
+        head = "" if len(refused) == 1 else f"{len(refused)} of {len(files)} files are refused. "
+        raise DataError(head + " | ".join(refused))
+    if not parts:
+        raise DataError(f"no log among {len(files)} files: {' | '.join(passed)}")
+    records = Records.concatenate(parts)
+    notes = (*records.notes, *passed, *_repeats(parts))
+    return Records(
+        records.factors, records.numbers, records.losses, records.parents, records.kind, notes
+    )
+
+
+def expand(paths: Iterable[PathLike]) -> list[tuple[Path, bool]]:
+    """List the files that paths, folders and globs stand for, and which were named themselves.
+
+    Folders are walked in sorted order; hidden files and Inspect's own indexes are passed over.
+    """
+    found: dict[Path, bool] = {}
+    for given in paths:
+        path = Path(given)
+        if path.is_dir():
+            inside = sorted(p for p in path.rglob("*") if p.is_file() and _is_visible(p, path))
+            if not inside:
+                raise DataError(f"{given}: the folder holds no file.")
+            found.update({p: False for p in inside if p not in found})
+        elif path.exists() or not glob.has_magic(str(given)):
+            found[path] = True
+        else:
+            matched = sorted(glob.glob(str(given), recursive=True))
+            if not matched:
+                raise DataError(f"{given}: no file matches.")
+            found.update({Path(p): True for p in matched if Path(p).is_file()})
+    if not found:
+        raise InputError("paths", "at least one file, folder or glob")
+    return list(found.items())
+
+
+def source_labels(paths: Sequence[Path]) -> list[str]:
+    """Name every file as briefly as tells it from the others: its name, or more of its path.
+
+    Examples
+    --------
+    >>> source_labels([Path("a/run.eval"), Path("b/run.eval"), Path("b/other.eval")])
+    ['a/run.eval', 'b/run.eval', 'other.eval']
+    """
+    depth = [1] * len(paths)
+    parts = [PurePath(path).parts for path in paths]
+    while True:
+        names = ["/".join(p[-d:]) for p, d in zip(parts, depth, strict=True)]
+        again = [k for k, n in enumerate(names) if names.count(n) > 1 and depth[k] < len(parts[k])]
+        if not again:
+            return names
+        for k in again:
+            depth[k] += 1
+
+
+def _request(
+    map: Mapping[str, str] | None,
+    metric: str | Sequence[str] | None,
+    scores: Mapping[str, float | None] | None,
+    detail: Detail,
+) -> Request:
+    choice("detail", detail, Detail)
+    if map is not None and not all(isinstance(v, str) for kv in map.items() for v in kv):
+        raise InputError("map", "a mapping from parts to column names", map)
+    return Request(map, metric, scores, detail)
+
+
+def _read(path: Path, label: str, request: Request) -> Records:
+    try:
+        content = look_at(path, label)
+        return reader_of(content, label).read(path, content, label, request)
+    except OSError as error:
+        raise DataError(f"{label}: cannot be read: {error.strerror}.") from None
+
+
+def _is_visible(path: Path, folder: Path) -> bool:
+    hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+    return not hidden and path.name not in _INDEXES
+
+
+def _repeats(parts: Sequence[Records]) -> list[str]:
+    """Note runs that stand in more than one file."""
+    runs: dict[str, list[str]] = {}
+    tasks: dict[str, dict[str, str]] = {}
+    for part in parts:
+        labels = _constants(part)
+        run, task = labels.get("run"), labels.get("task_id")
+        if run is not None:
+            runs.setdefault(run, []).append(labels["source"])
+        if run is not None and task is not None:
+            tasks.setdefault(task, {}).setdefault(run, labels["source"])
+    notes = [
+        f"run {run} is in {len(sources)} files ({', '.join(sources)}): its trials count "
+        f"{len(sources)} times. Keep one: select(source=...)"
+        for run, sources in runs.items()
+        if len(sources) > 1
+    ]
+    return notes + [
+        f"task_id {task} was run {len(found)} times ({', '.join(found.values())}): a later run "
+        "may replace an earlier one. Keep one: select(source=...)"
+        for task, found in tasks.items()
+        if len(found) > 1
+    ]
+
+
+def _constants(part: Records) -> dict[str, str]:
+    found = {n: f.levels[0] for n, f in part.factors.items() if len(f.levels) == 1}
+    for loss in part.losses.entries:
+        found |= dict(loss.where)
+    return found

@@ -1,0 +1,113 @@
+"""The readers there are: what each recognises, and how it makes the trial table. Data only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from simtrack.errors import DataError, InputError
+from simtrack.logs import inspect, tables
+from simtrack.logs.content import Content, Kind, UnknownFormat
+from simtrack.options import Detail
+from simtrack.records import Records
+
+__all__ = ["READERS", "Reader", "Request", "reader_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user asked of a reader, checked at the door."""
+
+    map: Mapping[str, str] | None = None
+    metric: str | Sequence[str] | None = None
+    scores: Mapping[str, float | None] | None = None
+    detail: Detail = "samples"
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """One format: how it is recognised by its content, and how it is read.
+
+    Parameters
+    ----------
+    name : str
+        What the format is called in messages.
+    kind : Kind
+        The kind of content.
+    keys : frozenset of str
+        Keys that a JSON object must have.
+    read : callable
+        From (path, content, label, request) to the trial table.
+    """
+
+    name: str
+    kind: Kind
+    keys: frozenset[str]
+    read: Callable[[Path, Content, str, Request], Records]
+
+
+def reader_of(content: Content, label: str) -> Reader:
+    """Choose the first reader that recognises the content, or refuse and say what was found."""
+    for reader in READERS:
+        if reader.kind == content.kind and reader.keys <= content.keys:
+            return reader
+    found = "a JSON array"
+    if content.keys:
+        some = ", ".join(sorted(content.keys)[:6])
+        found = f"a JSON object with the keys {some}"
+    names = ", ".join(dict.fromkeys(reader.name for reader in READERS))
+    raise UnknownFormat(
+        f"{label}: {found}, which no reader of this version knows (it reads {names}). "
+        "Export it as JSON lines or CSV."
+    )
+
+
+def _inspect_archive(path: Path, content: Content, label: str, request: Request) -> Records:
+    log = inspect.open_archive(path, label, request.detail)
+    _refuse_map(request, label)
+    return inspect.to_records(log, metric=request.metric, scores=request.scores)
+
+
+def _inspect_object(path: Path, content: Content, label: str, request: Request) -> Records:
+    log = inspect.open_object(content.data, label)
+    _refuse_map(request, label)
+    return inspect.to_records(log, metric=request.metric, scores=request.scores)
+
+
+def _json_lines(path: Path, content: Content, label: str, request: Request) -> Records:
+    return _from_table(tables.read_json_lines(content.data, label), request)
+
+
+def _csv(path: Path, content: Content, label: str, request: Request) -> Records:
+    try:
+        text = content.data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.data.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{label}: line {line} is not UTF-8. Save the table as UTF-8.") from None
+    return _from_table(tables.read_csv(text, label), request)
+
+
+def _from_table(table: tables.Table, request: Request) -> Records:
+    return tables.to_records(table, map=request.map, metric=request.metric, scores=request.scores)
+
+
+def _refuse_map(request: Request, label: str) -> None:
+    """An Inspect log has its own columns; only a cluster may be named from them later on."""
+    if request.map:
+        raise InputError(
+            "map",
+            "left out for an Inspect log, whose columns have names",
+            ", ".join(request.map),
+            where=label,
+            cure="Name the columns where they are used, as in counts(cluster='scenario').",
+        )
+
+
+READERS: tuple[Reader, ...] = (
+    Reader("Inspect .eval", "zip", frozenset(), _inspect_archive),
+    Reader("Inspect .json", "json-object", frozenset({"eval", "plan"}), _inspect_object),
+    Reader("Inspect .json", "json-object", frozenset({"eval", "status"}), _inspect_object),
+    Reader("JSON lines", "json-lines", frozenset(), _json_lines),
+    Reader("CSV", "text", frozenset(), _csv),
+)

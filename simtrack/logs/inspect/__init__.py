@@ -1,0 +1,6 @@
+"""Inspect logs: `.eval` archives and `.json` files, finished or not."""
+
+from simtrack.logs.inspect.source import InspectLog, open_archive, open_object
+from simtrack.logs.inspect.table import to_records
+
+__all__ = ["InspectLog", "open_archive", "open_object", "to_records"]

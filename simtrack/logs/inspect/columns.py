@@ -1,0 +1,117 @@
+"""The declared column map of Inspect logs: which field becomes which column, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any
+
+from simtrack.logs.columns import RESERVED, Column
+from simtrack.logs.inspect.fields import Header, Limit, Message, Sample
+
+__all__ = [
+    "LOG_COLUMNS",
+    "SAMPLE_COLUMNS",
+    "argument_labels",
+    "error_text",
+    "limit_text",
+    "metadata_columns",
+]
+
+#: Longer texts are not labels.
+LABEL_MAX_CHARACTERS = 256
+
+
+def error_text(sample: Sample) -> str | None:
+    """Give the error of a sample, which a summary holds as plain text."""
+    error = sample.error
+    return error.message or "error" if isinstance(error, Message) else error
+
+
+def limit_text(sample: Sample) -> str | None:
+    """Give the type of the limit that halted a sample."""
+    limit = sample.limit
+    return limit.type if isinstance(limit, Limit) else limit
+
+
+def _run(header: Header) -> str | None:
+    """Name one execution of one task: eval_id where there is one, else run and task together."""
+    spec = header.eval
+    return spec.eval_id or "/".join(part for part in (spec.run_id, spec.task_id) if part) or None
+
+
+def _usage(name: str) -> Callable[[Sample], float | None]:
+    """Add up one field over the models of a sample; None where no model has it."""
+
+    def take(sample: Sample) -> float | None:
+        found = None
+        for usage in (sample.model_usage or {}).values():
+            amount = getattr(usage, name)
+            if amount is not None:
+                found = amount if found is None else found + amount
+        return found
+
+    return take
+
+
+#: One value a log.
+LOG_COLUMNS = (
+    Column("run", "label", _run),
+    Column("task", "label", attrgetter("eval.task")),
+    Column("model", "label", attrgetter("eval.model")),
+    Column("task_id", "label", attrgetter("eval.task_id")),
+    Column("solver", "label", attrgetter("eval.solver")),
+)
+#: One value a sample and epoch.
+SAMPLE_COLUMNS = (
+    Column("unit", "label", attrgetter("id")),
+    Column("repetition", "label", attrgetter("epoch")),
+    Column("limit", "label", limit_text),
+    Column("tokens_in", "number", _usage("input_tokens")),
+    Column("tokens_out", "number", _usage("output_tokens")),
+    Column("duration_s", "number", attrgetter("total_time")),
+    Column("working_s", "number", attrgetter("working_time")),
+    Column("cost_usd", "number", _usage("total_cost")),
+)
+
+
+def argument_labels(header: Header) -> dict[str, Any]:
+    """Give the scalar arguments of the task, the usual arms of a study, as arg.<name>."""
+    found = (header.eval.task_args or {}).items()
+    return {f"arg.{name}": value for name, value in found if _is_label(value)}
+
+
+def metadata_columns(samples: Sequence[Sample]) -> tuple[list[Column], list[str]]:
+    """Declare a column for every metadata key with short scalar values.
+
+    A key that has the name of another column becomes metadata.<key>. Keys whose values are long
+    texts in some sample are left out; their names are the second result.
+    """
+    keys: dict[str, bool] = {}
+    for sample in samples:
+        for key, value in (sample.metadata or {}).items():
+            if _is_label(value):
+                keys.setdefault(key, True)
+            elif isinstance(value, str):
+                keys[key] = False
+    columns = []
+    for key, short in keys.items():
+        if short:
+            clash = key in RESERVED or key == "task_id" or key.startswith(("arg.", "metadata."))
+            name = f"metadata.{key}" if clash else key
+            columns.append(Column(name, "label", _metadatum(key)))
+    return columns, [key for key, short in keys.items() if not short]
+
+
+def _metadatum(key: str) -> Callable[[Sample], Any]:
+    def take(sample: Sample) -> Any:
+        value = (sample.metadata or {}).get(key)
+        return value if _is_label(value) else None
+
+    return take
+
+
+def _is_label(value: Any) -> bool:
+    if isinstance(value, str):
+        return len(value) <= LABEL_MAX_CHARACTERS
+    return isinstance(value, (bool, int, float))

@@ -1,0 +1,83 @@
+"""How many sample × epoch cells were planned, and what became of those without a row?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from simtrack.counts import Loss
+from simtrack.logs.columns import label as as_label
+from simtrack.logs.inspect.source import InspectLog
+
+__all__ = ["Plan", "losses_by_metric", "plan_of"]
+
+Cell = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What was planned, and which cells left no row.
+
+    `planned` counts sample × epoch cells; `missing` of them left no trace, of which `examples`
+    are named; `early` are those that an early-stopping rule did not run.
+    """
+
+    planned: int
+    missing: int
+    examples: tuple[str, ...]
+    early: tuple[Cell, ...]
+    note: str = ""
+
+
+def plan_of(log: InspectLog) -> Plan:
+    """Work out the plan from the header: ids × epochs, or the number of samples it states.
+
+    Where the header states more samples than its ids allow, as trimmed logs do, the larger number
+    is the plan and a note says so.
+    """
+    spec = log.header.eval
+    results = log.header.results
+    epochs = max(spec.config.epochs or 1, 1)
+    seen = {(as_label(s.id) or "", s.epoch) for s in log.samples}
+    stops = results.early_stopping.early_stops if results and results.early_stopping else ()
+    early = tuple(c for c in ((as_label(s.id) or "", s.epoch) for s in stops) if c not in seen)
+    ids = [as_label(i) or "" for i in spec.dataset.sample_ids or ()]
+    listed = [(i, e) for e in range(1, epochs + 1) for i in ids]
+    drawn = len(listed) or _bounded(spec.dataset.samples, spec.config.limit) * epochs
+    stated = (results.total_samples if results else None) or 0
+    lost = [cell for cell in listed if cell not in seen and cell not in set(early)]
+    covered = len(seen) + len(early) + len(lost)
+    planned = max(drawn, covered, stated)
+    note = ""
+    if stated and drawn and stated != drawn:
+        note = (
+            f"the header states {stated} samples, its ids × epochs give {drawn}; "
+            f"{planned} are taken as planned"
+        )
+    examples = tuple(f"{i} epoch {e}" for i, e in lost[:5])
+    return Plan(planned, planned - len(seen) - len(early), examples, early, note)
+
+
+def losses_by_metric(
+    log: InspectLog, plan: Plan, metrics: Sequence[str], where: dict[str, str]
+) -> list[Loss]:
+    """Give the cells without a row as losses, once for each metric, so that every one adds up."""
+    reason = "planned, but not in the log"
+    if log.status != "success":
+        reason = f"no trace in the log (run status: {log.status})"
+    early = tuple(f"{i} epoch {e}" for i, e in plan.early)
+    found = []
+    for metric in metrics:
+        labels = tuple({**where, "metric": metric}.items())
+        found.append(Loss("missing", plan.missing, reason, labels, plan.examples))
+        found.append(Loss("early-stopped", len(early), "stopped early by a rule", labels, early))
+    return found
+
+
+def _bounded(samples: int | None, limit: object) -> int:
+    total = samples or 0
+    if isinstance(limit, int) and not isinstance(limit, bool):
+        return min(total, limit)
+    if isinstance(limit, list) and len(limit) == 2 and all(isinstance(v, int) for v in limit):
+        return max(min(total, limit[1]) - max(limit[0], 0), 0)
+    return total

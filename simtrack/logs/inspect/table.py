@@ -1,0 +1,168 @@
+"""An Inspect log as a trial table: one row a sample, epoch and metric."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simtrack.counts import Factor, Losses
+from simtrack.logs.columns import label as as_label
+from simtrack.logs.columns import labels, numbers
+from simtrack.logs.decode import one_line
+from simtrack.logs.inspect.columns import (
+    LOG_COLUMNS,
+    SAMPLE_COLUMNS,
+    argument_labels,
+    error_text,
+    limit_text,
+    metadata_columns,
+)
+from simtrack.logs.inspect.metrics import ABSENT, choose_metrics, metric_columns
+from simtrack.logs.inspect.plan import losses_by_metric, plan_of
+from simtrack.logs.inspect.source import InspectLog
+from simtrack.logs.score_values import NON_FINITE, NULL, ScoreReader
+from simtrack.options import Status
+from simtrack.records import Records
+
+__all__ = ["NO_METRIC", "to_records"]
+
+STATUSES: tuple[str, ...] = get_args(Status)
+#: The group in which `account` counts rows without a metric.
+NO_METRIC = "(none)"
+#: From this version on a NaN within an object of scores is logged as NaN, no longer as null.
+_NAN_KEPT = (0, 3, 253)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fates:
+    """What became of every sample on every metric: arrays of shape (samples, metrics)."""
+
+    values: NDArray[np.float64]
+    status: NDArray[np.int32]
+    reasons: list[list[str | None]]
+
+
+def to_records(
+    log: InspectLog,
+    *,
+    metric: str | Sequence[str] | None = None,
+    scores: Mapping[str, float | None] | None = None,
+) -> Records:
+    """Turn a log into the trial table, every planned sample and epoch accounted for by metric.
+
+    Labels: source, run, task, model, solver, arg.<name>, unit (sample id), repetition (epoch),
+    metric, status, reason, limit, and scalar sample metadata. Numbers: value (NaN unless scored),
+    tokens_in, tokens_out, duration_s, working_s, cost_usd; they repeat in the rows of a sample.
+    Rows keep the order of the file; the metrics of a sample follow one another.
+    """
+    columns = choose_metrics(metric_columns(log.header, log.samples), metric)
+    reader = ScoreReader(scores)
+    fates = _fates(log, columns, reader)
+    reader.refuse_unknown(log.label, list(columns))
+    where = _log_labels(log)
+    plan = plan_of(log)
+    names = list(columns) or [NO_METRIC]
+    rows, width = len(log.samples), len(names)
+    factors = {name: Factor.constant(level, rows * width) for name, level in where.items()}
+    own, dropped = metadata_columns(log.samples)
+    numeric: dict[str, NDArray[np.float64]] = {"value": fates.values.ravel()}
+    for column in (*SAMPLE_COLUMNS, *own):
+        taken = [column.take(sample) for sample in log.samples]
+        if column.kind == "number":
+            numeric[column.name] = np.repeat(numbers(taken), width)
+        else:
+            factor = labels(taken)
+            factors[column.name] = Factor(factor.levels, np.repeat(factor.codes, width))
+    codes = np.tile(np.arange(width, dtype=np.int32), rows)
+    factors["metric"] = Factor(tuple(columns), codes if columns else codes - 1)
+    factors["status"] = Factor(STATUSES, fates.status.ravel()).compact()
+    factors["reason"] = labels([reason for row in fates.reasons for reason in row])
+    losses = Losses.of(losses_by_metric(log, plan, names, where))
+    notes = [*log.notes, *_notes(log, columns, fates, plan.planned, dropped)]
+    notes += [plan.note] if plan.note else []
+    return Records(factors, numeric, losses, notes=tuple(f"{log.label}: {note}" for note in notes))
+
+
+def _fates(log: InspectLog, columns: Mapping[str, list[Any]], reader: ScoreReader) -> _Fates:
+    """Decide the status of every sample on every metric; only "scored" keeps a value."""
+    width = max(len(columns), 1)
+    values = np.full((len(log.samples), width), np.nan)
+    status = np.zeros((len(log.samples), width), dtype=np.int32)
+    reasons: list[list[str | None]] = [[None] * width for _ in log.samples]
+    lists = list(columns.items()) or [("", [ABSENT] * len(log.samples))]
+    without = "no score was logged" if columns else "the task has no scorer"
+    lost = [_lost(sample) for sample in log.samples]
+    limits = [limit_text(sample) for sample in log.samples]
+    for k, (name, raw) in enumerate(lists):
+        for row, value in enumerate(raw):
+            whole = lost[row]
+            if whole is not None:
+                status[row, k], reasons[row][k] = whole
+                continue
+            number, why = (np.nan, without) if value is ABSENT else reader.read(value, name)
+            if not why:
+                values[row, k] = number
+            elif limits[row] is not None:
+                status[row, k] = STATUSES.index("limited")
+                reasons[row][k] = f"halted by the {limits[row]} limit; {why}"
+            else:
+                status[row, k] = STATUSES.index("unscored")
+                reasons[row][k] = why
+    return _Fates(values, status, reasons)
+
+
+def _lost(sample: Any) -> tuple[int, str] | None:
+    """Give status and reason of a sample that counts on no metric."""
+    if sample.invalidation is not None:
+        return STATUSES.index("invalidated"), "invalidated in the log"
+    error = error_text(sample)
+    if error is None:
+        return None
+    return STATUSES.index("errored"), one_line(error) or "error"
+
+
+def _log_labels(log: InspectLog) -> dict[str, str]:
+    found = {"source": log.label}
+    taken = {column.name: column.take(log.header) for column in LOG_COLUMNS}
+    taken |= argument_labels(log.header)
+    return found | {name: text for name, v in taken.items() if (text := as_label(v)) is not None}
+
+
+def _notes(
+    log: InspectLog,
+    columns: Mapping[str, list[Any]],
+    fates: _Fates,
+    planned: int,
+    dropped: Sequence[str],
+) -> list[str]:
+    notes = []
+    if log.status != "success":
+        error = log.header.error
+        why = f" ({one_line(error.message)})" if error and error.message else ""
+        left = f"{len(log.samples)} of {planned} planned samples left a row"
+        notes.append(f"run status is {log.status}{why}: {left}")
+    if log.header.invalidated:
+        notes.append("the log is marked as invalidated")
+    both = sum(1 for s in log.samples if error_text(s) is not None and (s.scores or s.score))
+    if both:
+        notes.append(f"{both} errored samples carry scores (score_on_error), which do not count")
+    flat = [reason for row in fates.reasons for reason in row if reason]
+    infinite = sum(1 for reason in flat if NON_FINITE in reason)
+    if infinite:
+        notes.append(f"{infinite} scores are not finite and count as unscored")
+    nested = sum(1 for name, raw in columns.items() if "." in name for v in raw if v is None)
+    if nested and _version(log) < _NAN_KEPT and any(NULL in reason for reason in flat):
+        notes.append(f"{nested} null scores within objects may have been NaN; they are unscored")
+    if dropped:
+        notes.append(f"metadata left out (long text): {', '.join(dropped)}")
+    return notes
+
+
+def _version(log: InspectLog) -> tuple[int, ...]:
+    text = str((log.header.eval.packages or {}).get("inspect_ai", "0"))
+    parts = text.split("+", 1)[0].split(".")
+    return tuple(int(p) for p in parts[:3] if p.isdigit())

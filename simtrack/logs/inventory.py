@@ -1,0 +1,144 @@
+"""What is in these Inspect files, and does it agree with what they say of themselves?"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simtrack.errors import SimtrackError
+from simtrack.logs import inspect
+from simtrack.logs.content import look_at
+from simtrack.logs.decode import one_line
+from simtrack.logs.door import expand, source_labels
+from simtrack.logs.formats import reader_of
+from simtrack.logs.inspect.metrics import header_metric
+from simtrack.options import Detail
+from simtrack.records import Records, account
+
+__all__ = ["InventoryRow", "inventory"]
+
+#: Header aggregates that are a mean over the scored samples.
+_MEANS = ("accuracy", "mean")
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryRow:
+    """What does one file hold, on its first metric?
+
+    Counts are sample × epoch cells: planned = scored + unscored + errored + limited +
+    early_stopped + invalidated + missing. `rate` is the mean score of the scored rows and
+    `header_rate` what the file itself states; NaN where there is none. `refusal` is empty, or
+    why the file was not read. `notes` are the reader's.
+    """
+
+    file: str
+    status: str = ""
+    metric: str = ""
+    metrics: int = 0
+    planned: int = 0
+    rows: int = 0
+    scored: int = 0
+    unscored: int = 0
+    errored: int = 0
+    limited: int = 0
+    early_stopped: int = 0
+    invalidated: int = 0
+    missing: int = 0
+    rate: float = math.nan
+    header_rate: float = math.nan
+    refusal: str = ""
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the fields by name, with a schema id; NaN becomes None."""
+        found = {
+            name: None if isinstance(v, float) and math.isnan(v) else v
+            for name, v in asdict(self).items()
+        }
+        return {"schema": "simtrack.inventory-row/1", **found}
+
+    @staticmethod
+    def names() -> tuple[str, ...]:
+        """Give the names of the fields, in order."""
+        return tuple(f.name for f in fields(InventoryRow))
+
+
+def inventory(
+    paths: Iterable[str | os.PathLike[str]], *, detail: Detail = "samples"
+) -> tuple[InventoryRow, ...]:
+    """What is in each of these files, folders or globs: one row a file, refusals included.
+
+    Files that are no Inspect log are passed over if they were found in a folder, and refused if
+    they were named.
+    """
+    files = expand(paths)
+    names = source_labels([file for file, _ in files])
+    rows = []
+    for (file, named), name in zip(files, names, strict=True):
+        if named or file.suffix in {".eval", ".json"}:
+            row = _row(file, name, detail)
+            if row is not None and (named or row.refusal != _NOT_INSPECT):
+                rows.append(row)
+    return tuple(rows)
+
+
+_NOT_INSPECT = "not an Inspect log"
+
+
+def _row(path: Path, name: str, detail: Detail) -> InventoryRow | None:
+    try:
+        content = look_at(path, name)
+        is_archive = content.kind == "zip" or path.suffix == ".eval"
+        if not is_archive and "eval" not in content.keys:
+            return InventoryRow(name, refusal=_NOT_INSPECT)
+        reader_of(content, name)
+        log = (
+            inspect.open_archive(path, name, detail)
+            if content.kind == "zip"
+            else inspect.open_object(content.data, name)
+        )
+        return _filled(name, log, inspect.to_records(log))
+    except (SimtrackError, OSError) as error:
+        return InventoryRow(name, refusal=one_line(str(error).removeprefix(f"{name}: "), 400))
+
+
+def _filled(name: str, log: inspect.InspectLog, records: Records) -> InventoryRow:
+    levels = records.factors["metric"].levels
+    first = levels[0] if levels else ""
+    chosen = records.select(metric=first) if first else records
+    table = account(chosen, by=["metric"])
+    mine = next((row for row in table.rows if row.labels[0] == (first or "(none)")), None)
+    values = chosen.numbers["value"]
+    scored = values[~np.isnan(values)]
+    stated = header_metric(log.header, first)
+    header = next((stated[m] for m in _MEANS if m in stated), math.nan)
+    counts = {
+        status.replace("-", "_"): mine.n(status) if mine else 0
+        for status in (
+            "scored",
+            "unscored",
+            "errored",
+            "limited",
+            "early-stopped",
+            "invalidated",
+            "missing",
+        )
+    }
+    return InventoryRow(
+        name,
+        log.status,
+        first,
+        len(levels),
+        mine.planned if mine else 0,
+        len(chosen),
+        rate=float(scored.mean()) if scored.size else math.nan,
+        header_rate=header,
+        notes=tuple(note.removeprefix(f"{name}: ") for note in records.notes),
+        **counts,
+    )

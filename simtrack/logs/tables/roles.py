@@ -1,0 +1,130 @@
+"""Which column of a plain table plays which part? The user's map first, then safe guesses."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from simtrack.errors import DataError, InputError
+from simtrack.logs.columns import RESERVED
+from simtrack.logs.content import UnknownFormat
+
+__all__ = ["GUESSES", "assign_roles"]
+
+#: Common names of the parts; a guess is made only if exactly one of them is a column.
+GUESSES: Mapping[str, tuple[str, ...]] = {
+    "value": (
+        "value",
+        "score",
+        "correct",
+        "is_correct",
+        "reward",
+        "passed",
+        "success",
+    ),
+    "unit": ("unit", "item_id", "item", "sample_id", "question_id", "doc_id", "task_id", "id"),
+    "cluster": ("cluster",),
+    "model": ("model", "model_id", "model_name"),
+    "repetition": ("repetition", "epoch", "trial"),
+    "metric": ("metric",),
+    "task": ("task", "task_name"),
+}
+#: Parts that a column plays only if the user says so: they change what is counted.
+_BY_MAP_ONLY = frozenset({"outcome", "status", "reason", "signal", "source"})
+_LABEL_MAX_CHARACTERS = 256
+
+
+def assign_roles(
+    label: str, columns: Mapping[str, Sequence[Any]], given: Mapping[str, str]
+) -> tuple[dict[str, str], list[str]]:
+    """Give {column of the trial table: column of the file}, and what was guessed.
+
+    Raises
+    ------
+    DataError
+        No column for the score, or several that it could be; a mapped column that is not there.
+    """
+    names = list(columns)
+    roles: dict[str, str] = {}
+    for role, column in given.items():
+        if column not in columns:
+            raise DataError(
+                f"{label}: no column {column!r} for {role}. {_there_are(column, names)}"
+            )
+        roles[role] = column
+    if "value" in roles and "outcome" in roles:
+        raise InputError("map", "of a value or an outcome, not both", where=label)
+    notes = _guess(label, names, roles)
+    if "value" not in roles and "outcome" not in roles:
+        raise UnknownFormat(
+            f"{label}: no column holds a score (there are: {_listed(names)}). "
+            "Name it: map={'value': COLUMN}."
+        )
+    notes += _keep_others(columns, roles)
+    return roles, notes
+
+
+def _guess(label: str, names: Sequence[str], roles: dict[str, str]) -> list[str]:
+    taken = set(roles.values())
+    lower = {name.lower(): name for name in names if name not in taken}
+    guessed, unclear = [], []
+    for role, usual in GUESSES.items():
+        if role in roles or (role == "value" and "outcome" in roles):
+            continue
+        if role in lower:
+            roles[role] = lower[role]
+            continue
+        fits = [lower[name] for name in usual if name in lower]
+        if len(fits) == 1:
+            roles[role] = fits[0]
+            guessed.append(f"{role} = {fits[0]}")
+        elif fits and role == "value":
+            raise DataError(
+                f"{label}: several columns may be the score: {', '.join(fits)}. "
+                f"Name one: map={{'value': '{fits[0]}'}}."
+            )
+        elif fits:
+            unclear.append(f"{role} could be {' or '.join(fits)}")
+    notes = [f"columns taken by their names: {', '.join(guessed)}"] if guessed else []
+    return notes + ([f"not guessed: {'; '.join(unclear)}"] if unclear else [])
+
+
+def _keep_others(columns: Mapping[str, Sequence[Any]], roles: dict[str, str]) -> list[str]:
+    """Keep every other column of short scalars as labels, under a name that means nothing else.
+
+    A column that a guess took stays reachable by its own name too.
+    """
+    dropped = []
+    parts = dict(roles)
+    for name, values in columns.items():
+        if name in parts or (name in parts.values() and name in RESERVED):
+            if name in parts and parts[name] != name:
+                roles[f"column.{name}"] = name
+            continue
+        if name == parts.get("value") or name == parts.get("outcome"):
+            continue
+        if _is_labelling(values):
+            free = name not in RESERVED or (name not in _BY_MAP_ONLY and name not in roles)
+            roles[name if free else f"column.{name}"] = name
+        else:
+            dropped.append(name)
+    return [f"columns left out (nested or long): {', '.join(dropped)}"] if dropped else []
+
+
+def _is_labelling(values: Sequence[Any]) -> bool:
+    return not any(
+        isinstance(v, (dict, list)) or (isinstance(v, str) and len(v) > _LABEL_MAX_CHARACTERS)
+        for v in values
+    )
+
+
+def _there_are(wanted: str, names: Sequence[str]) -> str:
+    near = difflib.get_close_matches(wanted, names, n=1, cutoff=0.5)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return f"The columns are: {_listed(names)}.{hint}"
+
+
+def _listed(names: Sequence[str], most: int = 20) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more if names else "none"

@@ -1,0 +1,199 @@
+"""Which members does a zip archive hold, and what is in one of them? Read-only, one at a time."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from simtrack.errors import DataError
+from simtrack.logs.inflate import inflate
+
+__all__ = ["Archive", "Member"]
+
+_END = struct.Struct("<4s4H2LH")
+_END64 = struct.Struct("<4sQ2H2L4Q")
+_LOCATOR64 = struct.Struct("<4sLQL")
+_CENTRAL = struct.Struct("<4s4B4HL2L5H2L")
+_LOCAL = struct.Struct("<4s5H3L2H")
+_FULL16, _FULL32 = 0xFFFF, 0xFFFFFFFF
+_COMMENT_MAX = 0xFFFF
+#: More members than any log has; a directory that claims more is not believed.
+MEMBERS_MAX = 4_000_000
+#: The slack read behind a local header, so that most members take one read.
+_EXTRA_GUESS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Where does one member lie, and how large is it?
+
+    `packed` and `size` are bytes in the file and after decompression; `offset` is that of the
+    local header; `crc` is the CRC-32 of the content.
+    """
+
+    name: str
+    raw_name: bytes
+    method: int
+    flags: int
+    crc: int
+    packed: int
+    size: int
+    offset: int
+
+
+class Archive:
+    """What does a zip file hold, by its central directory?
+
+    Nothing is ever extracted to disk: names are labels, not paths. Where a name occurs twice the
+    last one counts, as in Inspect, which appends the newer one.
+
+    Parameters
+    ----------
+    file : binary file
+        Open for reading and seekable.
+    label : str
+        The name used in messages.
+
+    Attributes
+    ----------
+    members : dict of name to Member
+        In the order of the directory.
+    repeated : int
+        How many older members were superseded by a later one of the same name.
+    """
+
+    def __init__(self, file: BinaryIO, label: str) -> None:
+        self._file = file
+        self._label = label
+        self._length = file.seek(0, 2)
+        listed = list(self._directory())
+        self.members: dict[str, Member] = {}
+        for member in listed:
+            self.members.pop(member.name, None)
+            self.members[member.name] = member
+        self.repeated = len(listed) - len(self.members)
+        if sum(member.packed for member in listed) > self._length:
+            raise self._refusal("its members overlap, as in a zip bomb, so nothing was unpacked")
+
+    def read(self, name: str) -> bytes:
+        """Give the content of a member, its length and CRC-32 checked.
+
+        Raises
+        ------
+        DataError
+            A member that is damaged, encrypted, larger than the directory says or than the cap,
+            or packed by a method that is not read.
+        """
+        member = self.members[name]
+        data = inflate(self._packed(member), member.method, member.size, self._named(member))
+        if zlib.crc32(data) != member.crc:
+            raise DataError(f"{self._named(member)} is damaged: its CRC-32 does not match.")
+        return data
+
+    def _packed(self, member: Member) -> bytes | memoryview:
+        guess = _LOCAL.size + len(member.raw_name) + _EXTRA_GUESS + member.packed
+        block = self._block(member.offset, guess)
+        if len(block) < _LOCAL.size or block[:4] != b"PK\x03\x04":
+            raise DataError(f"{self._named(member)} is damaged: its local header is missing.")
+        header = _LOCAL.unpack_from(block)
+        if header[2] & 1 or member.flags & 1:
+            raise DataError(f"{self._named(member)} is encrypted. Decrypt the archive first.")
+        start = _LOCAL.size + header[-2] + header[-1]
+        if bytes(block[_LOCAL.size : _LOCAL.size + header[-2]]) != member.raw_name:
+            raise DataError(f"{self._named(member)} is damaged: its local header has another name.")
+        if start + member.packed > len(block):
+            block = self._block(member.offset, start + member.packed)
+        if start + member.packed > len(block):
+            raise DataError(f"{self._named(member)} is damaged: the file ends inside it.")
+        return memoryview(block)[start : start + member.packed]
+
+    def _block(self, offset: int, length: int) -> bytes:
+        self._file.seek(offset)
+        return self._file.read(length)
+
+    def _directory(self) -> Iterator[Member]:
+        count, size, offset = self._end()
+        if count > MEMBERS_MAX:
+            raise self._refusal(f"its directory claims {count} members")
+        block = self._block(offset, size)
+        if len(block) != size:
+            raise self._refusal("its directory lies outside the file")
+        position = 0
+        for _ in range(count):
+            if block[position : position + 4] != b"PK\x01\x02" or (
+                position + _CENTRAL.size > len(block)
+            ):
+                raise self._refusal("its directory is damaged")
+            member, position = self._entry(block, position)
+            yield member
+
+    def _entry(self, block: bytes, position: int) -> tuple[Member, int]:
+        entry = _CENTRAL.unpack_from(block, position)
+        flags, method = entry[5], entry[6]
+        crc, packed, size, name_size, extra_size, comment_size = entry[9:15]
+        offset = entry[-1]
+        start = position + _CENTRAL.size
+        raw = block[start : start + name_size]
+        extra = block[start + name_size : start + name_size + extra_size]
+        if _FULL32 in (packed, size, offset):
+            size, packed, offset = self._wide(extra, (size, packed, offset))
+        if offset + packed > self._length:
+            raise self._refusal("its directory points outside the file")
+        name = raw.decode("utf-8" if flags & 0x800 else "cp437", "replace")
+        member = Member(name, raw, method, flags, crc, packed, size, offset)
+        return member, start + name_size + extra_size + comment_size
+
+    def _wide(self, extra: bytes, narrow: tuple[int, ...]) -> tuple[int, ...]:
+        """Replace the fields that are full by the 64-bit ones of the zip64 extra field."""
+        position = 0
+        while position + 4 <= len(extra):
+            kind, length = struct.unpack_from("<HH", extra, position)
+            if kind == 1:
+                body = extra[position + 4 : position + 4 + length]
+                wide = iter(struct.unpack(f"<{len(body) // 8}Q", body[: len(body) // 8 * 8]))
+                try:
+                    return tuple(next(wide) if v == _FULL32 else v for v in narrow)
+                except (StopIteration, RuntimeError):
+                    break
+            position += 4 + length
+        raise self._refusal("its zip64 fields are damaged")
+
+    def _end(self) -> tuple[int, int, int]:
+        """Find the end record: (number of members, size and offset of the directory)."""
+        start = max(0, self._length - _END.size - _COMMENT_MAX)
+        tail = self._block(start, self._length - start)
+        found = tail.rfind(b"PK\x05\x06")
+        if found < 0 or found + _END.size > len(tail):
+            raise DataError(
+                f"{self._label}: truncated: the zip has no directory at its end, so the run was "
+                "cut off while it was written or copied, and salvage is not in this version. "
+                "Copy the file again, or mend it with: inspect log recover"
+            )
+        end = _END.unpack_from(tail, found)
+        count, size, offset = end[4], end[5], end[6]
+        if count == _FULL16 or _FULL32 in (size, offset):
+            count, size, offset = self._end64(start + found, (count, size, offset))
+        if offset + size > start + found:
+            raise self._refusal("its directory is not where the end of the file says")
+        return count, size, offset
+
+    def _end64(self, end: int, narrow: tuple[int, int, int]) -> tuple[int, int, int]:
+        at = end - _LOCATOR64.size
+        locator = self._block(at, _LOCATOR64.size) if at >= 0 else b""
+        if locator[:4] != b"PK\x06\x07":
+            return narrow
+        where = _LOCATOR64.unpack(locator)[2]
+        record = self._block(where, _END64.size)
+        if record[:4] != b"PK\x06\x06" or len(record) < _END64.size:
+            raise self._refusal("its zip64 end record is damaged")
+        wide = _END64.unpack(record)
+        return int(wide[7]), int(wide[8]), int(wide[9])
+
+    def _named(self, member: Member) -> str:
+        return f"{self._label}: member {member.name!r}"
+
+    def _refusal(self, why: str) -> DataError:
+        return DataError(f"{self._label}: this zip cannot be trusted: {why}. Copy it again.")
