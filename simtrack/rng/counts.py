@@ -66,8 +66,9 @@ def _tables(law: Callable[..., Thresholds], columns: list[NDArray[Any]]) -> tupl
     cells = list(zip(*(column.ravel().tolist() for column in columns), strict=True))
     place = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
     laws = [law(*cell) for cell in place]
-    ends = np.cumsum([found.values.size for found in laws], dtype=np.int64)
-    starts = ends - [found.values.size for found in laws]
+    sizes = np.array([found.values.size for found in laws], np.int64)
+    ends = np.cumsum(sizes)
+    starts = ends - sizes
     which = np.array([place[cell] for cell in cells], np.int64).reshape(columns[0].shape)
     lowest = np.array([found.lowest for found in laws], np.int64)
     values = np.concatenate([found.values for found in laws]) if laws else np.empty(0, np.uint64)

@@ -126,7 +126,7 @@ def shares(p: ArrayLike, plan: Plan) -> NDArray[np.float64]:
         return fitted("p", found, plan.indices.shape)[np.newaxis]
     if found.shape != plan.shape:
         raise InputError("p", f"of the shape {plan.shape}", found.shape)
-    return np.ascontiguousarray(found)
+    return np.require(found, requirements=["C", "W"])
 
 
 def whole(name: str, value: ArrayLike, shape: tuple[int, ...], high: int) -> NDArray[np.int64]:
@@ -163,7 +163,7 @@ def fitted(name: str, found: NDArray[Any], shape: tuple[int, ...]) -> NDArray[An
     """Return an array of this shape from one of it or a single number."""
     if found.shape not in ((), shape):
         raise InputError(name, f"one number or of the shape {shape}", found.shape)
-    return np.ascontiguousarray(np.broadcast_to(found, shape))
+    return np.array(np.broadcast_to(found, shape))  # a copy: kernels are compiled for one kind
 
 
 def _replicates(wanted: Replicates) -> range:
