@@ -16,7 +16,8 @@ from simtrack.probe.paths import StoppingStates, stopping_states
 from simtrack.probe.rule import StoppingRule
 from simtrack.probe.states import STATES
 from simtrack.probe.sums import StoppingSums
-from simtrack.validate import decimal_fraction, real
+from simtrack.probe.truth import rates
+from simtrack.validate import real
 
 __all__ = ["LEVELS", "Characteristics", "characteristics"]
 
@@ -191,7 +192,7 @@ def characteristics(
     >>> round(float(found.expected_rounds[0, 0]), 9), round(float(found.bias_effect[0, 0]), 9)
     (9.393655254, 0.015687923)
     """
-    p, q = _rates("full", full), _rates("ablated", ablated)
+    p, q = rates("full", full), rates("ablated", ablated)
     if paired and len(p) != len(q):
         raise InputError("ablated", f"as many rates as full ({len(p)})", len(q))
     found = stopping_states(rule) if states is None else states
@@ -220,16 +221,3 @@ def characteristics(
         unbiased_ablated=sums.expect(free_second),
         rmse_effect_unbiased=sums.root_mean_square(free_first - free_second, truth),
     )
-
-
-def _rates(name: str, values: object) -> tuple[Fraction, ...]:
-    """The rates as typed, checked to lie in [0, 1]."""
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        values = (values,)
-    found = tuple(decimal_fraction(name, value) for value in values)
-    if not found:
-        raise InputError(name, "at least one pass rate", "none")
-    for value in found:
-        if not 0 <= value <= 1:
-            raise InputError(name, "pass rates from 0 to 1", float(value))
-    return found
