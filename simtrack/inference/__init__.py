@@ -1,0 +1,24 @@
+"""One statistical method a file: totals or plain arrays in, frozen results out."""
+
+from simtrack.inference.cluster_t import cluster_t
+from simtrack.inference.clustered import ClusteredRates, clustered_rates, design_effect_from_icc
+from simtrack.inference.intervals import Intervals
+from simtrack.inference.paired import PairedDifference, paired_difference
+from simtrack.inference.signflip import SignFlip, sign_flip
+from simtrack.inference.wilson import ASSUMED_ICC, wilson, wilson_clustered, wilson_limits
+
+__all__ = [
+    "ASSUMED_ICC",
+    "ClusteredRates",
+    "Intervals",
+    "PairedDifference",
+    "SignFlip",
+    "cluster_t",
+    "clustered_rates",
+    "design_effect_from_icc",
+    "paired_difference",
+    "sign_flip",
+    "wilson",
+    "wilson_clustered",
+    "wilson_limits",
+]

@@ -1,0 +1,216 @@
+"""Estimate a rate or a mean score in each group, with an interval that respects clusters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
+
+from simtrack.analysis.source import Source, Table, read_totals
+from simtrack.counts import Losses
+from simtrack.estimands import Estimand
+from simtrack.inference import cluster_t, clustered_rates, wilson_clustered
+from simtrack.options import Computation, Guarantee, MissingCluster
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Estimate", "Estimates", "estimate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What is the rate of one group, and how well is it known?
+
+    A value that is None is not defined or was refused; `notes` say why.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        One for each name in `Estimates.by`.
+    clusters : int
+    n : float
+        Trials (a whole number).
+    rate : float or None
+        Pooled over trials: Σ numerator / Σ denominator.
+    low, high : float or None
+        Ends of the interval.
+    naive_se, clustered_se, design_effect, effective_n, icc : float or None
+        See `simtrack.inference.ClusteredRates`. `effective_n` is what the interval was computed on.
+    method : str
+    """
+
+    labels: tuple[str, ...]
+    clusters: int
+    n: int
+    rate: float | None
+    low: float | None
+    high: float | None
+    naive_se: float | None
+    clustered_se: float | None
+    design_effect: float | None
+    effective_n: float | None
+    icc: float | None
+    method: str
+    computation: Computation
+    guarantee: Guarantee
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        name = "/".join(self.labels) or "all"
+        if self.rate is None:
+            return f"Estimate({name}: no trial)"
+        ends = "no interval" if self.low is None else f"{self.low:.4f} to {self.high:.4f}"
+        return f"Estimate({name}: {self.rate:.4f}, {ends}, {self.clusters} clusters, n={self.n})"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """What is the rate of each group?
+
+    Attributes
+    ----------
+    estimand, cluster : str
+        What is estimated, and what the clusters are.
+    by : tuple of str
+        The grouping factors.
+    level : float
+    rows : tuple of Estimate
+        In the order of the factors' levels.
+    losses : Losses
+        The trials that are in no row, with their reasons.
+    """
+
+    estimand: str
+    cluster: str
+    by: tuple[str, ...]
+    level: float
+    rows: tuple[Estimate, ...]
+    losses: Losses = field(default_factory=Losses)
+
+    def to_dict(self) -> dict[str, object]:
+        """Give plain values for JSON."""
+        rows: list[dict[str, object]] = []
+        for row in self.rows:
+            plain = asdict(row)
+            plain["labels"] = dict(zip(self.by, row.labels, strict=True))
+            plain["notes"] = list(row.notes)
+            rows.append(plain)
+        return {
+            "schema": "simtrack.estimate/1",
+            "estimand": self.estimand,
+            "cluster": self.cluster,
+            "by": list(self.by),
+            "level": self.level,
+            "left_out": self.losses.by_kind(),
+            "rows": rows,
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give one row a group; the labels are columns, the notes one text."""
+        import pandas as pd
+
+        rows = []
+        for row in self.rows:
+            plain = asdict(row)
+            labels = dict(zip(self.by, plain.pop("labels"), strict=True))
+            rows.append(labels | plain | {"notes": "; ".join(row.notes)})
+        return pd.DataFrame(rows)
+
+    def __repr__(self) -> str:
+        return f"Estimates({self.estimand} by {', '.join(self.by) or 'nothing'}: {len(self.rows)})"
+
+
+def estimate(
+    table: Table,
+    estimand: Estimand | str | None = None,
+    *,
+    by: str | Sequence[str] = (),
+    cluster: str | None = None,
+    level: float = 0.95,
+    icc: float | None = None,
+    missing_cluster: MissingCluster = "refuse",
+) -> Estimates:
+    """What is the rate or the mean score of each group, and how well is it known?
+
+    Scores in [0, 1] get Wilson's interval on the effective sample size with t(G-1)
+    (`simtrack.inference.wilson_clustered`), others the cluster t interval.
+
+    Parameters
+    ----------
+    table : Counts, Sums, Totals or Records
+    estimand : Estimand or its name, optional
+        The plain rate (passes over trials) by default; for Counts and outcomes only.
+    by : str or sequence of str
+        Grouping factors.
+    cluster : str, optional
+        For Records, the resampling unit: `cluster` if there is such a column, else `unit`.
+    level : float
+        Confidence level.
+    icc : float, optional
+        Intracluster correlation to assume where clusters show no spread.
+    missing_cluster : "refuse" or "own"
+        For Records, what to do with scored rows that have no cluster label.
+
+    Raises
+    ------
+    InputError, DataError
+        A name that the table does not have, an option outside its range, or rows that cannot be
+        reduced (see `simtrack.records.to_counts`).
+
+    Examples
+    --------
+    >>> from simtrack.records import Records
+    >>> records = Records.from_columns(
+    ...     {"unit": ["q1", "q1", "q2", "q2", "q3", "q3"], "value": [1, 1, 0, 1, 0, 0]}
+    ... )
+    >>> estimate(records).rows[0]
+    Estimate(all: 0.5000, 0.0425 to 0.9575, 3 clusters, n=6)
+    """
+    names = (by,) if isinstance(by, str) else tuple(by)
+    source = read_totals(table, estimand, names, cluster, missing_cluster)
+    totals = source.totals
+    return Estimates(
+        totals.name,
+        source.cluster_name,
+        totals.by,
+        level,
+        _rows(source, level, icc),
+        totals.losses,
+    )
+
+
+def _rows(source: Source, level: float, icc: float | None) -> tuple[Estimate, ...]:
+    totals = source.totals
+    rates = clustered_rates(totals)
+    if source.bounded:
+        ends = wilson_clustered(totals, level=level, icc=icc, rates=rates)
+        extra = source.notes
+    else:
+        ends = cluster_t(totals, level=level, rates=rates)
+        extra = ("scores lie outside [0, 1]: cluster t instead of Wilson", *source.notes)
+    return tuple(
+        Estimate(
+            totals.conditions[k],
+            int(rates.clusters[k]),
+            round(float(rates.n[k])),
+            _value(rates.rate[k]),
+            _value(ends.low[k]),
+            _value(ends.high[k]),
+            _value(rates.naive_se[k]),
+            _value(rates.clustered_se[k]),
+            _value(rates.design_effect[k]),
+            _value(ends.effective_n[k]),
+            _value(rates.icc[k]),
+            ends.method,
+            ends.computation,
+            ends.guarantee,
+            (*extra, *ends.notes[k]),
+        )
+        for k in range(len(totals.conditions))
+    )
+
+
+def _value(number: float) -> float | None:
+    return None if math.isnan(number) else float(number)
