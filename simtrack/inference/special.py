@@ -74,8 +74,8 @@ def t_cdf(t: float, df: float) -> float:
     (0.5, '0.250000000000')
     """
     check_positive("df", df)
-    if t == 0.0:
-        return 0.5
+    if t == 0.0 or math.isinf(t):
+        return 0.5 if t == 0.0 else float(t > 0.0)
     upper = math.exp(_log_t_tail(abs(t), df))
     return upper if t < 0.0 else 1.0 - upper
 
@@ -144,13 +144,15 @@ def _log_t_tail(t: float, df: float) -> float:
         return _log(0.5 * math.erfc(t / _SQRT_2))
     if df > _LARGE_DF:
         return _log_t_tail_integrated(t, df)
-    odds = (t / math.sqrt(df)) ** 2
-    x, y = 1.0 / (1.0 + odds), odds / (1.0 + odds)
-    if math.isinf(odds):
-        x, y = (math.sqrt(df) / t) ** 2, 1.0
+    ratio = t / math.sqrt(df)
+    odds = ratio * ratio
+    x, y = 1.0 / (1.0 + odds), 1.0 / (1.0 + 1.0 / odds) if odds > 0.0 else 0.0
     a, b = df / 2.0, 0.5
     if x <= a / (a + b):
-        return log_beta_tail(x, y, a, b) - math.log(2.0)
+        log_x = -math.log1p(odds) if odds < 1e300 else -2.0 * math.log(ratio)
+        return log_beta_tail(x, y, a, b, log_x) - math.log(2.0)
+    if y == 0.0:
+        return -math.log(2.0)
     return math.log(0.5) + math.log1p(-math.exp(log_beta_tail(y, x, b, a)))
 
 
