@@ -49,7 +49,7 @@ def binomial_thresholds(n: int, p: float) -> Thresholds:
     if n == 0 or p in (0.0, 1.0):
         return _law(np.ones(1), n if p == 1.0 else 0)
     k = np.arange(n, dtype=np.float64)
-    return _from_ratios((n - k) * p, (k + 1.0) * (1.0 - p), rises_first=True)
+    return _from_ratios((n - k) * p, (k + 1.0) * (1.0 - p))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -67,15 +67,13 @@ def beta_binomial_thresholds(n: int, a: float, b: float) -> Thresholds:
     k = np.arange(n, dtype=np.float64)
     up = (n - k) * (a + k)
     down = (k + 1.0) * ((n - k) - 1.0 + b)
-    return _from_ratios(up, down, rises_first=a >= 1.0)
+    return _from_ratios(up, down)
 
 
-def _from_ratios(
-    up: NDArray[np.float64], down: NDArray[np.float64], *, rises_first: bool
-) -> Thresholds:
-    """f(k + 1) / f(k) = up[k] / down[k]; a law that falls first (J or U shape) starts at k = 0."""
+def _from_ratios(up: NDArray[np.float64], down: NDArray[np.float64]) -> Thresholds:
+    """f(k + 1) / f(k) = up[k] / down[k]; from the first mode on, which is 0 for J and U shapes."""
     falls = np.flatnonzero(up < down)
-    mode = (int(falls[0]) if falls.size else up.size) if rises_first else 0
+    mode = int(falls[0]) if falls.size else up.size
     weights = np.ones(up.size + 1)
     # `accumulate` runs in index order: the same roundings on every machine.
     np.multiply.accumulate(up[mode:] / down[mode:], out=weights[mode + 1 :])
