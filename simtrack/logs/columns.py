@@ -73,7 +73,13 @@ def label(value: Any) -> str | None:
 
 def labels(values: Iterable[Any]) -> Factor:
     """Code a column of JSON scalars as labels."""
-    return Factor.from_values([label(value) for value in values])
+    column = list(values)
+    kinds = set(map(type, column))
+    if kinds == {type(None)} or not column:
+        return Factor((), np.full(len(column), -1, dtype=np.int32))
+    if kinds <= {str, type(None)}:
+        return Factor.from_values(column)
+    return Factor.from_values([label(value) for value in column])
 
 
 def numbers(values: Sequence[Any]) -> NDArray[np.float64]:

@@ -106,10 +106,7 @@ def _object_or_lines(data: bytes, label: str) -> Content:
 def _keys(data: bytes, *, forgiving: bool = False) -> frozenset[str] | None:
     found: Any
     try:
-        if forgiving:
-            found = decode_record(data, "", Decoded())
-        else:
-            found = _RAW.decode(data)
+        found = decode_record(data, "", Decoded()) if forgiving else _RAW.decode(data)
     except (msgspec.MsgspecError, DataError, RecursionError):
         return None
     return frozenset(found) if isinstance(found, dict) else None

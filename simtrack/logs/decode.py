@@ -40,9 +40,11 @@ def decode(data: bytes, kind: type[T], label: str, seen: Decoded) -> T:
         Text that is no JSON, is nested absurdly deep, or has fields of another shape.
     """
     try:
-        return _decoder(kind).decode(data)
+        found: Any = _decoder(kind).decode(data)  # type: ignore[arg-type]
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         found = _forgiving(data, label)
+    if isinstance(found, kind):
+        return found
     if not isinstance(found, dict):
         raise DataError(f"{label} must hold a JSON object, got {type(found).__name__}.")
     wanted = {f: found[f] for f in getattr(kind, "__struct_fields__", ()) if f in found}

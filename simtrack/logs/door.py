@@ -92,7 +92,9 @@ def read_logs(
     request = _request(map, metric, scores, detail)
     files = expand([paths] if isinstance(paths, (str, os.PathLike)) else paths)
     names = source_labels([file for file, _ in files])
-    parts, refused, passed = [], [], []
+    parts: list[Records] = []
+    refused: list[str] = []
+    passed: list[str] = []
     for (file, named), name in zip(files, names, strict=True):
         try:
             parts.append(_read(file, name, request))

@@ -52,6 +52,8 @@ def reader_of(content: Content, label: str) -> Reader:
     for reader in READERS:
         if reader.kind == content.kind and reader.keys <= content.keys:
             return reader
+    if content.kind == "json-object" and b"\n" not in content.data.strip():
+        return next(reader for reader in READERS if reader.kind == "json-lines")
     found = "a JSON array"
     if content.keys:
         some = ", ".join(sorted(content.keys)[:6])

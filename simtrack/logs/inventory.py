@@ -118,18 +118,10 @@ def _filled(name: str, log: inspect.InspectLog, records: Records) -> InventoryRo
     scored = values[~np.isnan(values)]
     stated = header_metric(log.header, first)
     header = next((stated[m] for m in _MEANS if m in stated), math.nan)
-    counts = {
-        status.replace("-", "_"): mine.n(status) if mine else 0
-        for status in (
-            "scored",
-            "unscored",
-            "errored",
-            "limited",
-            "early-stopped",
-            "invalidated",
-            "missing",
-        )
-    }
+
+    def n(status: str) -> int:
+        return mine.n(status) if mine else 0
+
     return InventoryRow(
         name,
         log.status,
@@ -137,8 +129,14 @@ def _filled(name: str, log: inspect.InspectLog, records: Records) -> InventoryRo
         len(levels),
         mine.planned if mine else 0,
         len(chosen),
+        n("scored"),
+        n("unscored"),
+        n("errored"),
+        n("limited"),
+        n("early-stopped"),
+        n("invalidated"),
+        n("missing"),
         rate=float(scored.mean()) if scored.size else math.nan,
         header_rate=header,
         notes=tuple(note.removeprefix(f"{name}: ") for note in records.notes),
-        **counts,
     )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from simtrack.errors import DataError
 from simtrack.logs.inflate import inflate
@@ -16,18 +15,20 @@ __all__ = ["Archive", "Member"]
 _END = struct.Struct("<4s4H2LH")
 _END64 = struct.Struct("<4sQ2H2L4Q")
 _LOCATOR64 = struct.Struct("<4sLQL")
-_CENTRAL = struct.Struct("<4s4B4HL2L5H2L")
+#: Signature, flags, method, CRC-32, both sizes, three lengths, offset; the rest is padding.
+_CENTRAL = struct.Struct("<4s4x2H4x3L3H8xL")
 _LOCAL = struct.Struct("<4s5H3L2H")
 _FULL16, _FULL32 = 0xFFFF, 0xFFFFFFFF
 _COMMENT_MAX = 0xFFFF
 #: More members than any log has; a directory that claims more is not believed.
 MEMBERS_MAX = 4_000_000
+#: An archive may declare this many bytes in all, or this many times its own length.
+TOTAL_FLOOR_BYTES, TOTAL_RATIO_MAX = 4 << 30, 500
 #: The slack read behind a local header, so that most members take one read.
 _EXTRA_GUESS = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """Where does one member lie, and how large is it?
 
     `packed` and `size` are bytes in the file and after decompression; `offset` is that of the
@@ -77,6 +78,12 @@ class Archive:
         self.repeated = len(listed) - len(self.members)
         if sum(member.packed for member in listed) > self._length:
             raise self._refusal("its members overlap, as in a zip bomb, so nothing was unpacked")
+        declared = sum(member.size for member in listed)
+        if declared > max(TOTAL_FLOOR_BYTES, TOTAL_RATIO_MAX * self._length):
+            raise self._refusal(
+                f"it would unpack to {declared / 1e9:.0f} GB, as a zip bomb does, so nothing was "
+                "unpacked"
+            )
 
     def read(self, name: str) -> bytes:
         """Give the content of a member, its length and CRC-32 checked.
@@ -123,18 +130,17 @@ class Archive:
             raise self._refusal("its directory lies outside the file")
         position = 0
         for _ in range(count):
-            if block[position : position + 4] != b"PK\x01\x02" or (
-                position + _CENTRAL.size > len(block)
-            ):
+            if position + _CENTRAL.size > len(block):
                 raise self._refusal("its directory is damaged")
             member, position = self._entry(block, position)
             yield member
 
     def _entry(self, block: bytes, position: int) -> tuple[Member, int]:
         entry = _CENTRAL.unpack_from(block, position)
-        flags, method = entry[5], entry[6]
-        crc, packed, size, name_size, extra_size, comment_size = entry[9:15]
-        offset = entry[-1]
+        signature, flags, method, crc, packed, size = entry[:6]
+        name_size, extra_size, comment_size, offset = entry[6:]
+        if signature != b"PK\x01\x02":
+            raise self._refusal("its directory is damaged")
         start = position + _CENTRAL.size
         raw = block[start : start + name_size]
         extra = block[start + name_size : start + name_size + extra_size]

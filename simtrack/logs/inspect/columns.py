@@ -81,34 +81,30 @@ def argument_labels(header: Header) -> dict[str, Any]:
     return {f"arg.{name}": value for name, value in found if _is_label(value)}
 
 
-def metadata_columns(samples: Sequence[Sample]) -> tuple[list[Column], list[str]]:
-    """Declare a column for every metadata key with short scalar values.
+def metadata_columns(samples: Sequence[Sample]) -> tuple[dict[str, list[Any]], list[str]]:
+    """Give a column for every metadata key with short scalar values, None where a sample has none.
 
     A key that has the name of another column becomes metadata.<key>. Keys whose values are long
     texts in some sample are left out; their names are the second result.
     """
-    keys: dict[str, bool] = {}
-    for sample in samples:
+    found: dict[str, list[Any]] = {}
+    long: dict[str, None] = {}
+    for row, sample in enumerate(samples):
         for key, value in (sample.metadata or {}).items():
-            if _is_label(value):
-                keys.setdefault(key, True)
-            elif isinstance(value, str):
-                keys[key] = False
-    columns = []
-    for key, short in keys.items():
-        if short:
-            clash = key in RESERVED or key == "task_id" or key.startswith(("arg.", "metadata."))
-            name = f"metadata.{key}" if clash else key
-            columns.append(Column(name, "label", _metadatum(key)))
-    return columns, [key for key, short in keys.items() if not short]
+            if isinstance(value, str) and len(value) > LABEL_MAX_CHARACTERS:
+                long[key] = None
+            elif isinstance(value, (str, bool, int, float)):
+                column = found.get(key)
+                if column is None:
+                    column = found[key] = [None] * len(samples)
+                column[row] = value
+    columns = {_free_name(key): column for key, column in found.items() if key not in long}
+    return columns, list(long)
 
 
-def _metadatum(key: str) -> Callable[[Sample], Any]:
-    def take(sample: Sample) -> Any:
-        value = (sample.metadata or {}).get(key)
-        return value if _is_label(value) else None
-
-    return take
+def _free_name(key: str) -> str:
+    taken = key in RESERVED or key == "task_id" or key.startswith(("arg.", "metadata."))
+    return f"metadata.{key}" if taken else key
 
 
 def _is_label(value: Any) -> bool:

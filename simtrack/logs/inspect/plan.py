@@ -79,5 +79,6 @@ def _bounded(samples: int | None, limit: object) -> int:
     if isinstance(limit, int) and not isinstance(limit, bool):
         return min(total, limit)
     if isinstance(limit, list) and len(limit) == 2 and all(isinstance(v, int) for v in limit):
-        return max(min(total, limit[1]) - max(limit[0], 0), 0)
+        first, stop = int(limit[0]), int(limit[1])
+        return max(min(total, stop) - max(first, 0), 0)
     return total

@@ -70,13 +70,13 @@ def to_records(
     factors = {name: Factor.constant(level, rows * width) for name, level in where.items()}
     own, dropped = metadata_columns(log.samples)
     numeric: dict[str, NDArray[np.float64]] = {"value": fates.values.ravel()}
-    for column in (*SAMPLE_COLUMNS, *own):
-        taken = [column.take(sample) for sample in log.samples]
+    for column in SAMPLE_COLUMNS:
+        taken = list(map(column.take, log.samples))
         if column.kind == "number":
             numeric[column.name] = np.repeat(numbers(taken), width)
         else:
-            factor = labels(taken)
-            factors[column.name] = Factor(factor.levels, np.repeat(factor.codes, width))
+            factors[column.name] = _repeated(labels(taken), width)
+    factors |= {name: _repeated(labels(values), width) for name, values in own.items()}
     codes = np.tile(np.arange(width, dtype=np.int32), rows)
     factors["metric"] = Factor(tuple(columns), codes if columns else codes - 1)
     factors["status"] = Factor(STATUSES, fates.status.ravel()).compact()
@@ -85,6 +85,10 @@ def to_records(
     notes = [*log.notes, *_notes(log, columns, fates, plan.planned, dropped)]
     notes += [plan.note] if plan.note else []
     return Records(factors, numeric, losses, notes=tuple(f"{log.label}: {note}" for note in notes))
+
+
+def _repeated(factor: Factor, width: int) -> Factor:
+    return Factor(factor.levels, np.repeat(factor.codes, width))
 
 
 def _fates(log: InspectLog, columns: Mapping[str, list[Any]], reader: ScoreReader) -> _Fates:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simtrack.errors import DataError, InputError
-from simtrack.logs.columns import RESERVED
 from simtrack.logs.content import UnknownFormat
 
 __all__ = ["GUESSES", "assign_roles"]
@@ -31,7 +30,7 @@ GUESSES: Mapping[str, tuple[str, ...]] = {
     "task": ("task", "task_name"),
 }
 #: Parts that a column plays only if the user says so: they change what is counted.
-_BY_MAP_ONLY = frozenset({"outcome", "status", "reason", "signal", "source"})
+_BY_MAP_ONLY = frozenset({"outcome", "status", "reason", "signal", "source", "score"})
 _LABEL_MAX_CHARACTERS = 256
 
 
@@ -93,19 +92,14 @@ def _guess(label: str, names: Sequence[str], roles: dict[str, str]) -> list[str]
 def _keep_others(columns: Mapping[str, Sequence[Any]], roles: dict[str, str]) -> list[str]:
     """Keep every other column of short scalars as labels, under a name that means nothing else.
 
-    A column that a guess took stays reachable by its own name too.
+    A column that plays another part stays reachable by its own name too, unless it is the score.
     """
     dropped = []
-    parts = dict(roles)
     for name, values in columns.items():
-        if name in parts or (name in parts.values() and name in RESERVED):
-            if name in parts and parts[name] != name:
-                roles[f"column.{name}"] = name
-            continue
-        if name == parts.get("value") or name == parts.get("outcome"):
+        if roles.get(name) == name or name in (roles.get("value"), roles.get("outcome")):
             continue
         if _is_labelling(values):
-            free = name not in RESERVED or (name not in _BY_MAP_ONLY and name not in roles)
+            free = name not in roles and name not in _BY_MAP_ONLY
             roles[name if free else f"column.{name}"] = name
         else:
             dropped.append(name)

@@ -69,7 +69,7 @@ def to_records(
         elif name in NUMBERS:
             numeric[name] = _numbers(table, column)
         else:
-            factors[name] = labels(_scalars(table.columns[column]))
+            factors[name] = labels(_scalars(table, column))
     if "outcome" in roles:
         scored = factors["outcome"].codes >= 0
         factors["status"] = _status(scored)
@@ -117,8 +117,15 @@ def _numbers(table: Table, column: str) -> NDArray[np.float64]:
     return values
 
 
-def _scalars(values: Sequence[Any]) -> list[Any]:
-    return [None if isinstance(v, (dict, list)) else v for v in values]
+def _scalars(table: Table, column: str) -> Sequence[Any]:
+    values = table.columns[column]
+    for line, value in zip(table.lines, values, strict=True):
+        if isinstance(value, (dict, list)):
+            raise DataError(
+                f"{table.label}: line {line}: column {column!r} must hold text or numbers, got "
+                f"{'an object' if isinstance(value, dict) else 'a list'}. Map another column."
+            )
+    return values
 
 
 def _refuse_odd_status(
