@@ -1,0 +1,50 @@
+"""Run a study of kind "probe-calibration": a rule over a grid of truths, exactly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from simtrack.errors import InputError
+from simtrack.price import Price
+from simtrack.probe import StoppingRule
+from simtrack.probe.calibration import TRUTHS, calibrate
+from simtrack.runs.study import Study
+from simtrack.validate import decimal_fraction
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["run_calibration"]
+
+_RULE = ("threshold", "confidence", "zero_band", "k_min", "k_max", "prior", "prior_ablated")
+_PRICE = ("usd_per_call", "input_usd_per_mtok", "output_usd_per_mtok", "input_tokens",
+          "output_tokens")  # fmt: skip
+_TABLES = ("rule", "grid", "cost", "published")
+
+
+def run_calibration(study: Study) -> tuple[xr.Dataset, dict[str, Any]]:
+    """Give the characteristics over the study's grid, and the numbers that a text quotes."""
+    for name in study.settings:
+        if name not in _TABLES:
+            raise InputError("table", f"one of {', '.join(_TABLES)}", name, where=study.name)
+    rule = StoppingRule(**study.table("rule", _RULE))
+    grid = study.table("grid", ("step", "margin", "truths"))
+    cost = study.table("cost", ("clauses", *_PRICE))
+    price = {name: float(cost[name]) for name in _PRICE if name in cost}
+    found = calibrate(
+        rule,
+        truths=[tuple(pair) for pair in grid.get("truths", TRUTHS)],
+        steps=_steps(grid.get("step", "0.05"), study.name),
+        margin=grid.get("margin", "0.05"),
+        clauses=cost.get("clauses", 1),
+        price=Price(**price) if price else None,
+    )
+    result = rule.operating_characteristics(found.grid.full, found.grid.ablated)
+    return result, found.to_dict() | {"published": dict(study.settings.get("published", {}))}
+
+
+def _steps(step: object, where: str) -> int:
+    size = decimal_fraction("step", step)
+    if size <= 0 or (1 / size).denominator != 1:
+        raise InputError("step", "one that divides 1 into equal steps", step, where=where)
+    return int(1 / size)

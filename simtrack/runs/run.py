@@ -1,0 +1,92 @@
+"""Run a study from its file to its stored result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simtrack.errors import InputError
+from simtrack.runs.calibration import run_calibration
+from simtrack.runs.provenance import KEY, content_hash, provenance, rebuild_study
+from simtrack.runs.store import read_result, write_numbers, write_result
+from simtrack.runs.study import Study, find_study, load_study
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["KINDS", "Run", "run_study"]
+
+#: What each kind of study computes: the arrays, and the numbers that a text quotes.
+KINDS: dict[str, Callable[[Study], tuple[xr.Dataset, dict[str, Any]]]] = {
+    "probe-calibration": run_calibration,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Where did a study leave its result?
+
+    Attributes
+    ----------
+    study : Study
+    result, numbers : Path
+        A NetCDF file with the arrays, a JSON file with what a text quotes.
+    sha256 : str
+        The content hash of the arrays.
+    repeats : bool or None
+        For a run rebuilt from a result: whether its content is that of the result.
+    """
+
+    study: Study
+    result: Path
+    numbers: Path
+    sha256: str
+    repeats: bool | None = None
+
+
+def run_study(wanted: str, folder: str | Path | None = None) -> Run:
+    """Run a study: its TOML file, its folder, its name, or a result that it left before.
+
+    A result carries its whole study; running it makes the same call again and says whether the
+    content is the same.
+
+    Parameters
+    ----------
+    wanted : str
+        A path or a name: see `find_study`; or a `.nc` file that `run_study` made.
+    folder : path, optional
+        Where `result.nc` and `numbers.json` go; `results/<name>` if not given. Made if absent.
+    """
+    path = find_study(wanted)
+    old = read_result(path) if _is_result(path) else None
+    study = load_study(path) if old is None else rebuild_study(old, str(path))
+    if study.kind not in KINDS:
+        raise InputError("kind", f"one of {', '.join(KINDS)}", repr(study.kind), where=str(path))
+    result, numbers = KINDS[study.kind](study)
+    sha256 = content_hash(result)
+    about = provenance(study)
+    result.attrs[KEY] = _canonical(about)
+    result.attrs["content_sha256"] = sha256
+    target = Path(folder) if folder is not None else Path("results") / study.name
+    target.mkdir(parents=True, exist_ok=True)
+    stored = write_result(result, target / "result.nc")
+    told = write_numbers(
+        numbers | {"study": about["study"]["study"], "content_sha256": sha256,
+                   "simtrack": about["simtrack"]},
+        target / "numbers.json",
+    )  # fmt: skip
+    repeats = None if old is None else content_hash(old) == sha256
+    return Run(study, stored, told, sha256, repeats)
+
+
+def _is_result(path: Path) -> bool:
+    with path.open("rb") as opened:
+        return opened.read(8) == b"\x89HDF\r\n\x1a\n"
+
+
+def _canonical(about: dict[str, Any]) -> str:
+    import json
+
+    return json.dumps(about, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
