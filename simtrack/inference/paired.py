@@ -107,7 +107,7 @@ def paired_difference(
     bottom = totals.denominator[both][:, [first, second]]
     square = totals.square[both][:, [first, second]]
     counts = (int(both.sum()), int((here & ~there).sum()), int((there & ~here).sum()))
-    notes = _pairing_notes(counts)
+    notes = _pairing_notes(counts, totals.conditions[first], totals.conditions[second])
     if counts[0] == 0:
         none = (None,) * 3
         return PairedDifference(
@@ -138,13 +138,15 @@ def paired_difference(
     )
 
 
-def _pairing_notes(counts: tuple[int, int, int]) -> tuple[str, ...]:
-    _, first, second = counts
-    if first + second == 0:
+def _pairing_notes(
+    counts: tuple[int, int, int], first: tuple[str, ...], second: tuple[str, ...]
+) -> tuple[str, ...]:
+    _, only_first, only_second = counts
+    if only_first + only_second == 0:
         return ()
     return (
-        f"{first + second} unpaired clusters left out: {first} only in the first condition, "
-        f"{second} only in the second",
+        f"unpaired clusters left out: {only_first + only_second} "
+        f"({only_first} only in {'/'.join(first)}, {only_second} only in {'/'.join(second)})",
     )
 
 

@@ -97,8 +97,8 @@ def count_by_convolution(sizes: Sequence[int], twice_bound: int) -> int:
     >>> count_by_convolution([7, 1, 3, 2, 3], 6)
     6
     """
-    if twice_bound < 0:
-        return 0
+    if twice_bound < 0 or not sizes:
+        return int(twice_bound >= 0)
     bound = twice_bound // 2
     width = len(sizes) + 1
     packed, reach = 1, 0
