@@ -31,17 +31,34 @@ Ints = NDArray[np.int64]
 
 _ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 _TIE_BLOCKS = np.uint64(1 << 31)
+_BATCH = 256  # replicates whose numbers are made at once: 2 kB
 
 
 @inline
 def _block(k0: Any, k1: Any, block: Any, index: Any, replicate: Any) -> Any:
-    return philox4x32(block, index, replicate & MASK, replicate >> SHIFT, k0, k1)
+    # The masks tell the compiler what we know: 32 bits times 32 bits is one instruction.
+    return philox4x32(
+        block & MASK, index & MASK, replicate & MASK, replicate >> SHIFT, k0 & MASK, k1 & MASK
+    )
 
 
 @inline
-def _number(k0: Any, k1: Any, d: Any, index: Any, replicate: Any) -> Any:
-    a, b, c, e = _block(k0, k1, np.uint64(d // 2), index, replicate)
-    return number64(a, b) if d % 2 == 0 else number64(c, e)
+def _numbers(
+    k0: Any, k1: Any, d: Any, index: Any, replicate: Any, numbers: Words, size: Any
+) -> None:
+    """Fill numbers[:size] with number d of `size` consecutive replicates.
+
+    Without a branch, so that the compiler may work on several replicates at once.
+    """
+    block = np.uint64(d // 2)
+    if d % 2 == 0:
+        for i in range(size):
+            a, b, _, _ = _block(k0, k1, block, index, replicate + np.uint64(i))
+            numbers[i] = number64(a, b)
+    else:
+        for i in range(size):
+            _, _, a, b = _block(k0, k1, block, index, replicate + np.uint64(i))
+            numbers[i] = number64(a, b)
 
 
 @kernel
@@ -62,22 +79,27 @@ def _trial(k0: Any, k1: Any, t: Any, word: Any, index: Any, replicate: Any, p: A
 @kernel
 def uniform(k0: Any, k1: Any, first: Any, indices: Words, out: Floats) -> None:
     """Uniform doubles inside (0, 1); out is (r, g, d)."""
-    for r in range(out.shape[0]):
-        replicate = first + np.uint64(r)
+    numbers = np.empty(_BATCH, np.uint64)
+    for r0 in range(0, out.shape[0], _BATCH):
+        size = min(_BATCH, out.shape[0] - r0)
         for g in range(out.shape[1]):
             for d in range(out.shape[2]):
-                out[r, g, d] = unit_interval(_number(k0, k1, d, indices[g], replicate))
+                _numbers(k0, k1, d, indices[g], first + np.uint64(r0), numbers, size)
+                for i in range(size):
+                    out[r0 + i, g, d] = unit_interval(numbers[i])
 
 
 @kernel
 def normal(k0: Any, k1: Any, first: Any, indices: Words, out: Floats) -> None:
     """Standard normal deviates; out is (r, g, d)."""
-    for r in range(out.shape[0]):
-        replicate = first + np.uint64(r)
+    numbers = np.empty(_BATCH, np.uint64)
+    for r0 in range(0, out.shape[0], _BATCH):
+        size = min(_BATCH, out.shape[0] - r0)
         for g in range(out.shape[1]):
             for d in range(out.shape[2]):
-                u = unit_interval(_number(k0, k1, d, indices[g], replicate))
-                out[r, g, d] = normal_quantile(u)
+                _numbers(k0, k1, d, indices[g], first + np.uint64(r0), numbers, size)
+                for i in range(size):
+                    out[r0 + i, g, d] = normal_quantile(unit_interval(numbers[i]))
 
 
 @kernel
@@ -85,11 +107,15 @@ def logit_normal(
     k0: Any, k1: Any, first: Any, indices: Words, mean: Floats, sd: Floats, out: Floats
 ) -> None:
     """expit(mean[g] + sd[g] Z), one share a cluster and replicate; out is (r, g)."""
-    for r in range(out.shape[0]):
-        replicate = first + np.uint64(r)
+    numbers, logits = np.empty(_BATCH, np.uint64), np.empty(_BATCH, np.float64)
+    for r0 in range(0, out.shape[0], _BATCH):
+        size = min(_BATCH, out.shape[0] - r0)
         for g in range(out.shape[1]):
-            u = unit_interval(_number(k0, k1, 0, indices[g], replicate))
-            out[r, g] = expit(mean[g] + sd[g] * normal_quantile(u))
+            _numbers(k0, k1, 0, indices[g], first + np.uint64(r0), numbers, size)
+            for i in range(size):
+                logits[i] = mean[g] + sd[g] * normal_quantile(unit_interval(numbers[i]))
+            for i in range(size):
+                out[r0 + i, g] = expit(logits[i])
 
 
 @kernel
@@ -115,27 +141,60 @@ def trial_counts(
     k0: Any, k1: Any, first: Any, indices: Words, n: Ints, p: Floats, out: Ints
 ) -> None:
     """Successes among the first n[g] trials: the sums of `bernoulli`; out is (r, g)."""
-    for r in range(out.shape[0]):
-        replicate = first + np.uint64(r)
-        row = r if p.shape[0] > 1 else 0
+    high, low = np.empty(_BATCH, np.uint64), np.empty(_BATCH, np.uint64)
+    below = np.empty(_BATCH, np.int64)
+    for r0 in range(0, out.shape[0], _BATCH):
+        replicate = first + np.uint64(r0)
+        size = min(_BATCH, out.shape[0] - r0)
         for g in range(out.shape[1]):
-            high, low = threshold_words(p[row, g])
-            trials = np.uint64(n[g])
-            below = np.int64(0)
+            for i in range(size):
+                high[i], low[i] = threshold_words(p[r0 + i if p.shape[0] > 1 else 0, g])
+                below[i] = 0
             ties = np.int64(0)
-            # Without a branch, so that the compiler may work on several blocks at once.
             for b in range((n[g] + 3) // 4):
-                block = np.uint64(b)
-                left = trials - _FOUR * block
-                w0, w1, w2, w3 = _block(k0, k1, block, indices[g], replicate)
-                # int64 around each truth: in NumPy a sum of truths is a truth.
-                below += np.int64(w0 < high) + np.int64((w1 < high) & (left > _ONE))
-                below += np.int64((w2 < high) & (left > _TWO))
-                below += np.int64((w3 < high) & (left > _THREE))
-                ties += np.int64((w0 == high) | (w1 == high) | (w2 == high) | (w3 == high))
+                ties += _count_block(
+                    k0, k1, np.uint64(b), indices[g], replicate, n[g], high, below, size
+                )
+            for i in range(size):
+                out[r0 + i, g] = below[i]
             if ties > 0:
-                below += _tied_trials(k0, k1, indices[g], replicate, n[g], high, low)
-            out[r, g] = below
+                for i in range(size):
+                    out[r0 + i, g] += _tied_trials(
+                        k0, k1, indices[g], replicate + np.uint64(i), n[g], high[i], low[i]
+                    )
+
+
+@inline
+def _count_block(
+    k0: Any,
+    k1: Any,
+    block: Any,
+    index: Any,
+    replicate: Any,
+    n: Any,
+    high: Words,
+    below: Ints,
+    size: Any,
+) -> Any:
+    """Add the successes of one block of four trials, for each replicate; return how many tie.
+
+    Without a branch, so that the compiler may work on several replicates at once. int64 around
+    each truth: in NumPy a sum of truths is a truth.
+    """
+    left = np.uint64(n) - _FOUR * block
+    second, third, fourth = left > _ONE, left > _TWO, left > _THREE
+    ties = np.int64(0)
+    for i in range(size):
+        w0, w1, w2, w3 = _block(k0, k1, block, index, replicate + np.uint64(i))
+        h = high[i]
+        below[i] += (
+            np.int64(w0 < h)
+            + np.int64((w1 < h) & second)
+            + np.int64((w2 < h) & third)
+            + np.int64((w3 < h) & fourth)
+        )
+        ties += np.int64((w0 == h) | (w1 == h) | (w2 == h) | (w3 == h))
+    return ties
 
 
 @kernel
@@ -159,22 +218,27 @@ def invert(
     start: Ints,
     stop: Ints,
     thresholds: Words,
+    guide_start: Ints,
+    shift: Words,
+    guide: Ints,
     out: Ints,
 ) -> None:
     """Counts by inversion: lowest + how many thresholds the number has reached; out is (r, g, d).
 
-    lowest, start and stop are (g, d): the law of a cell is thresholds[start:stop], not decreasing.
+    lowest, start, stop, guide_start and shift are (g, d). The law of a cell is
+    thresholds[start:stop], not decreasing. guide[guide_start + (number >> shift)] is how many of
+    them all numbers with these first bits have reached: where the search begins.
     """
-    for r in range(out.shape[0]):
-        replicate = first + np.uint64(r)
+    numbers = np.empty(_BATCH, np.uint64)
+    for r0 in range(0, out.shape[0], _BATCH):
+        size = min(_BATCH, out.shape[0] - r0)
         for g in range(out.shape[1]):
             for d in range(out.shape[2]):
-                number = _number(k0, k1, d, indices[g], replicate)
-                low, size = start[g, d], stop[g, d] - start[g, d]
-                while size > 1:  # bisection without a branch on the number
-                    half = size // 2
-                    low += half * np.int64(thresholds[low + half - 1] <= number)
-                    size -= half
-                if size == 1:
-                    low += np.int64(thresholds[low] <= number)
-                out[r, g, d] = lowest[g, d] + low - start[g, d]
+                _numbers(k0, k1, d, indices[g], first + np.uint64(r0), numbers, size)
+                origin, n_thresholds = start[g, d], stop[g, d] - start[g, d]
+                for i in range(size):
+                    place = guide_start[g, d] + np.int64(numbers[i] >> shift[g, d])
+                    reached = guide[place]
+                    while reached < n_thresholds and thresholds[origin + reached] <= numbers[i]:
+                        reached += 1
+                    out[r0 + i, g, d] = lowest[g, d] + reached

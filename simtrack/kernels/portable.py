@@ -30,6 +30,8 @@ _PER_LN2 = float.fromhex("0x1.71547652b82fep+0")
 _SQRT_HALF = float.fromhex("0x1.6a09e667f3bcdp-1")
 _EXP_UNDERFLOWS = -708.0
 _TWO_M53 = 2.0**-53
+_BIAS = np.int64(1023)
+_MANTISSA_BITS = np.uint64(52)
 _ONE = np.uint64(1)
 _ELEVEN = np.uint64(11)
 
@@ -115,7 +117,8 @@ def exp(x: float) -> float:
     total = 0.0
     for coefficient in _EXP_SERIES:
         total = total * r + coefficient
-    return math.ldexp(1.0 + (r + r * r * total), int(k))
+    bits = np.uint64(np.int64(k) + _BIAS) << _MANTISSA_BITS  # of the double 2^k
+    return float((1.0 + (r + r * r * total)) * np.uint64(bits).view(np.float64))
 
 
 @inline

@@ -62,14 +62,28 @@ def _celled(found: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:
 
 
 def _tables(law: Callable[..., Thresholds], columns: list[NDArray[Any]]) -> tuple[Any, ...]:
-    """Lay the laws of all cells end to end: (lowest, start, stop) of each cell, and thresholds."""
+    """Lay the laws of all cells end to end: what `draws.invert` takes."""
     cells = list(zip(*(column.ravel().tolist() for column in columns), strict=True))
     place = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
     laws = [law(*cell) for cell in place]
-    sizes = np.array([found.values.size for found in laws], np.int64)
-    ends = np.cumsum(sizes)
-    starts = ends - sizes
     which = np.array([place[cell] for cell in cells], np.int64).reshape(columns[0].shape)
+    start, stop, thresholds = _end_to_end([found.values for found in laws], np.uint64)
+    guide_start, _, guide = _end_to_end([found.guide for found in laws], np.int64)
     lowest = np.array([found.lowest for found in laws], np.int64)
-    values = np.concatenate([found.values for found in laws]) if laws else np.empty(0, np.uint64)
-    return lowest[which], starts[which], ends[which], values
+    shift = np.array([found.shift for found in laws], np.uint64)
+    return (
+        lowest[which],
+        start[which],
+        stop[which],
+        thresholds,
+        guide_start[which],
+        shift[which],
+        guide,
+    )
+
+
+def _end_to_end(parts: list[NDArray[Any]], dtype: type) -> tuple[Any, Any, NDArray[Any]]:
+    """Return where each part starts and stops, and all of them in one array."""
+    sizes = np.array([part.size for part in parts], np.int64)
+    stop = np.cumsum(sizes)
+    return stop - sizes, stop, np.concatenate([np.empty(0, dtype), *parts])

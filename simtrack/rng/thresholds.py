@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 __all__ = ["Thresholds", "beta_binomial_thresholds", "binomial_thresholds"]
 
 _TWO_64 = 2.0**64
+_GUIDE_BITS = (8, 14)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,10 +31,15 @@ class Thresholds:
         The smallest count that can be drawn.
     values : uint64 (m,)
         Strictly between 0 and 2^64, not decreasing.
+    guide : int64 (2^(64 - shift),)
+        How many thresholds any number with these first bits has reached; only saves time.
+    shift : int
     """
 
     lowest: int
     values: NDArray[np.uint64]
+    guide: NDArray[np.int64]
+    shift: int
 
 
 @functools.lru_cache(maxsize=1024)
@@ -93,5 +99,8 @@ def _law(weights: NDArray[np.float64], lowest: int) -> Thresholds:
     is_one = ~from_left & (steps == 0)
     never = from_left & (steps == 0)
     values = np.maximum.accumulate(reached[~is_one & ~never])
-    values.flags.writeable = False
-    return Thresholds(lowest + int(never.sum()), values)
+    # Four buckets and more to a threshold: in most of them no search is left to do.
+    shift = 64 - min(_GUIDE_BITS[1], max(_GUIDE_BITS[0], values.size.bit_length() + 2))
+    buckets = np.arange(1 << (64 - shift), dtype=np.uint64) << np.uint64(shift)
+    guide = np.searchsorted(values, buckets, side="right").astype(np.int64)
+    return Thresholds(lowest + int(never.sum()), values, guide, shift)

@@ -23,7 +23,11 @@ def inverted(values):
     lowest, start, stop = (np.array([[x]], np.int64) for x in (100, 1, 1 + len(values)))
     # A neighbour on each side that must not be looked at.
     thresholds = np.array([0, *values, 0], np.uint64)
-    invert(K0, K1, FIRST, INDICES, lowest, start, stop, thresholds, out)
+    # A guide of two buckets that knows nothing: the search begins at the first threshold.
+    guide_start, shift = np.array([[1]], np.int64), np.array([[63]], np.uint64)
+    guide = np.array([9, 0, 0, 9], np.int64)
+    law = (lowest, start, stop, thresholds, guide_start, shift, guide)
+    invert(K0, K1, FIRST, INDICES, *law, out)
     return int(out[0, 0, 0]) - 100
 
 
