@@ -37,6 +37,7 @@ def run(study: str, output: str | None, as_json: bool) -> None:
             "numbers": str(done.numbers),
             "content_sha256": done.sha256,
             "repeats": done.repeats,
+            "difference": done.difference if done.repeats else None,
         }
         print(json.dumps(told, indent=1))
     else:
@@ -47,4 +48,4 @@ def run(study: str, output: str | None, as_json: bool) -> None:
     if done.repeats is False:
         raise Finding(f"{study} is not repeated: the content differs. Compare their provenance.")
     if done.repeats and not as_json:
-        print("  repeated: the content is that of the earlier result")
+        print(f"  repeated: largest relative difference to the earlier result {done.difference:g}")

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from simtrack.errors import InputError
 from simtrack.runs.calibration import run_calibration
-from simtrack.runs.provenance import KEY, content_hash, provenance, rebuild_study
+from simtrack.runs.provenance import (
+    KEY,
+    content_hash,
+    largest_difference,
+    provenance,
+    rebuild_study,
+)
 from simtrack.runs.store import read_result, write_numbers, write_result
 from simtrack.runs.study import Study, find_study, load_study
 
@@ -24,6 +30,10 @@ KINDS: dict[str, Callable[[Study], tuple[xr.Dataset, dict[str, Any]]]] = {
 }
 
 
+#: The largest relative difference that floats of two machines may show.
+SAME = 1e-12
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """Where did a study leave its result?
@@ -35,15 +45,21 @@ class Run:
         A NetCDF file with the arrays, a JSON file with what a text quotes.
     sha256 : str
         The content hash of the arrays.
-    repeats : bool or None
-        For a run rebuilt from a result: whether its content is that of the result.
+    difference : float or None
+        For a run rebuilt from a result: the largest relative difference to it; 0 is byte for byte,
+        and `SAME` is what two machines may differ by.
     """
 
     study: Study
     result: Path
     numbers: Path
     sha256: str
-    repeats: bool | None = None
+    difference: float | None = None
+
+    @property
+    def repeats(self) -> bool | None:
+        """Whether a rebuilt run gave the earlier result again; None for a first run."""
+        return None if self.difference is None else self.difference <= SAME
 
 
 def run_study(wanted: str, folder: str | Path | None = None) -> Run:
@@ -77,8 +93,8 @@ def run_study(wanted: str, folder: str | Path | None = None) -> Run:
                    "simtrack": about["simtrack"]},
         target / "numbers.json",
     )  # fmt: skip
-    repeats = None if old is None else content_hash(old) == sha256
-    return Run(study, stored, told, sha256, repeats)
+    gap = None if old is None else largest_difference(old, result)
+    return Run(study, stored, told, sha256, gap)
 
 
 def _is_result(path: Path) -> bool:

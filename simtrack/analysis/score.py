@@ -1,0 +1,240 @@
+"""Score a trial table: an account of every planned trial, rates by group, and a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from simtrack.analysis.compare import Comparison, compare
+from simtrack.analysis.estimate import Estimates, estimate
+from simtrack.counts import Loss
+from simtrack.errors import DataError, InputError
+from simtrack.estimands import Estimand
+from simtrack.options import MissingCluster, Status
+from simtrack.records import Accounting, Records, account
+
+__all__ = ["ALIASES", "MetricScore", "Score", "find_factor", "score"]
+
+#: Names that people use for columns of the trial table.
+ALIASES = {"id": "unit", "sample": "unit", "item": "unit", "epoch": "repetition",
+           "trial": "repetition", "file": "source", "log": "source"}  # fmt: skip
+#: Grouped by, where a table has several levels and nothing was asked for.
+_TELLING = ("task", "model", "arm", "source")
+#: Where a level named for a comparison is looked for first.
+_COMPARED = ("model", "arm", "source", "task", "stage")
+
+
+@dataclass(frozen=True, slots=True)
+class MetricScore:
+    """What does one metric say: where did each planned trial go, and what are the rates?
+
+    `metric` is empty where the table has one reading of each trial. `comparison` is None unless
+    two levels were named.
+    """
+
+    metric: str
+    accounting: Accounting
+    estimates: Estimates
+    comparison: Comparison | None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What do these logs say, metric by metric?
+
+    Attributes
+    ----------
+    by : tuple of str
+        The grouping columns.
+    cluster : str
+        The resampling unit.
+    metrics : tuple of MetricScore
+    losses : tuple of Loss
+        Every kind of trial that is in no rate, with its reason.
+    notes : tuple of str
+        What the reader of the logs wants to be known, and what was chosen in the user's place.
+    """
+
+    by: tuple[str, ...]
+    cluster: str
+    metrics: tuple[MetricScore, ...]
+    losses: tuple[Loss, ...]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain data with a schema id."""
+        return {
+            "schema": "simtrack.score/1",
+            "by": list(self.by),
+            "cluster": self.cluster,
+            "metrics": [
+                {
+                    "metric": m.metric,
+                    "accounting": _account_rows(m.accounting),
+                    "estimates": m.estimates.to_dict(),
+                    "comparison": m.comparison.to_dict() if m.comparison else None,
+                }
+                for m in self.metrics
+            ],
+            "losses": [
+                {"kind": x.kind, "n": x.n, "reason": x.reason, "where": dict(x.where),
+                 "examples": list(x.examples)}
+                for x in self.losses
+            ],
+            "notes": list(self.notes),
+        }  # fmt: skip
+
+
+def score(
+    records: Records,
+    *,
+    by: Sequence[str] = (),
+    cluster: str | None = None,
+    estimand: Estimand | str | None = None,
+    levels: tuple[str, str] | None = None,
+    factor: str | None = None,
+    level: float = 0.95,
+    icc: float | None = None,
+    missing_cluster: MissingCluster = "refuse",
+) -> Score:
+    """What do these trials say, by group, and which of two levels does better?
+
+    Each metric of the table is scored by itself, since metrics are readings of the same trials.
+
+    Parameters
+    ----------
+    records : Records
+    by : sequence of str
+        Grouping columns; without any, those of task, model, arm and source that differ.
+    cluster : str, optional
+        The resampling unit: `cluster` if there is such a column, else `unit`.
+    estimand : Estimand or its name, optional
+        The plain rate, or mean score, if not given.
+    levels : pair of str, optional
+        Two levels to compare, first minus second.
+    factor : str, optional
+        The column they are levels of; found by the levels if not given.
+    level, icc, missing_cluster
+        As in `estimate`.
+
+    Examples
+    --------
+    >>> records = Records.from_columns(
+    ...     {"unit": ["a", "a", "b", "b", "c"], "value": [1, 1, 0, 1, None],
+    ...      "status": ["scored"] * 4 + ["errored"]}
+    ... )
+    >>> found = score(records).metrics[0]
+    >>> found.accounting.planned, found.estimates.rows[0].rate
+    (5, 0.75)
+    """
+    records = _with_scores(records)
+    names = tuple(find_factor(records, name) for name in by) or _telling(records)
+    unit = find_factor(records, cluster) if cluster else _default_cluster(records)
+    if unit in names:
+        raise InputError("by", f"other than the cluster, {unit}")
+    compared = None
+    if levels is not None:
+        compared = find_factor(records, factor) if factor else _factor_of(records, levels)
+    parts: list[MetricScore] = []
+    for metric in records.factors["metric"].compact().levels if _has_metrics(records) else ("",):
+        rows = records.select(metric=metric) if metric else records
+        estimates = estimate(
+            rows, estimand, by=names, cluster=unit, level=level, icc=icc,
+            missing_cluster=missing_cluster,
+        )  # fmt: skip
+        pair = None
+        if levels is not None and compared is not None:
+            pair = compare(
+                rows, *levels, factor=compared, estimand=estimand, cluster=unit, level=level,
+                missing_cluster=missing_cluster,
+            )  # fmt: skip
+        parts.append(MetricScore(metric, _account(records, metric, names), estimates, pair))
+    losses = dict.fromkeys(x for part in parts for x in part.estimates.losses.entries)
+    return Score(names, unit, tuple(parts), tuple(losses), records.notes)
+
+
+def find_factor(records: Records, name: str) -> str:
+    """Give the column that `name` means: itself, or what it is an alias of."""
+    if name in records.factors:
+        return name
+    meant = ALIASES.get(name, name)
+    records.factor(meant)
+    return meant
+
+
+def _with_scores(records: Records) -> Records:
+    """Refuse a table without any score, saying what became of its trials."""
+    status = records.factors.get("status")
+    if status is not None and "scored" in status.take(status.codes >= 0).compact().levels:
+        return records
+    if status is None and len(records):
+        return records
+    table = account(records)
+    parts = [f"{table.total(s)} {s}" for s in get_args(Status) if table.total(s)]
+    raise DataError(
+        f"no trial has a score: {table.planned} planned, {', '.join(parts) or 'none found'}. "
+        + " ".join(records.notes)
+    )
+
+
+def _has_metrics(records: Records) -> bool:
+    return "metric" in records.factors and bool(records.factors["metric"].compact().levels)
+
+
+def _telling(records: Records) -> tuple[str, ...]:
+    several = [
+        name
+        for name in _TELLING
+        if name in records.factors and len(records.factors[name].compact().levels) > 1
+    ]
+    if "source" in several and len(several) > 1:
+        several.remove("source")
+    return tuple(several)
+
+
+def _default_cluster(records: Records) -> str:
+    for name in ("cluster", "unit"):
+        if name in records.factors:
+            return name
+    known = ", ".join(sorted(records.factors))
+    raise InputError("cluster", f"named, one of {known}", cure="Use --cluster.")
+
+
+def _factor_of(records: Records, levels: tuple[str, str]) -> str:
+    holding = [n for n, f in records.factors.items() if set(levels) <= set(f.levels)]
+    for name in (*_COMPARED, *holding):
+        if name in holding:
+            return name
+    parts = [
+        f"{n} ({', '.join(records.factors[n].levels[:6])})"
+        for n in _COMPARED
+        if n in records.factors and records.factors[n].levels
+    ]
+    raise InputError(
+        "levels to compare", "two levels of one column", " and ".join(levels),
+        cure=f"There are: {'; '.join(parts)}.",
+    )  # fmt: skip
+
+
+def _account(records: Records, metric: str, names: tuple[str, ...]) -> Accounting:
+    """Account for one metric: its rows, and the rowless losses that are its own."""
+    if not metric:
+        return account(records, names)
+    rows = records.select(metric=metric)
+    mine = tuple(x for x in records.losses.entries if dict(x.where).get("metric", metric) == metric)
+    kept = Records(rows.factors, rows.numbers, type(records.losses)(mine), kind=records.kind)
+    return account(kept, names)
+
+
+def _account_rows(table: Accounting) -> list[dict[str, Any]]:
+    statuses = get_args(Status)
+    rows: list[dict[str, Any]] = [
+        {
+            "labels": dict(zip(table.by, row.labels, strict=True)),
+            "planned": row.planned,
+            **dict(zip(statuses, row.counts, strict=True)),
+        }
+        for row in table.rows
+    ]
+    return rows + [{"labels": None, "planned": x.n, x.kind: x.n} for x in table.unplaced]
