@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,16 +183,24 @@ class _About(NamedTuple):
     floor: Fraction
 
 
-def _checked(differences: Sequence[int | float | Fraction] | Reals) -> list[int | float | Fraction]:
-    values = list(np.ravel(differences)) if isinstance(differences, np.ndarray) else differences
+def _checked(
+    differences: Sequence[int | float | Fraction] | Reals,
+) -> list[int | float | Fraction]:
+    if isinstance(differences, np.ndarray) and differences.dtype.kind not in "iuf":
+        raise InputError("differences", "numbers", differences.dtype)
+    values = np.ravel(differences).tolist() if isinstance(differences, np.ndarray) else differences
     if len(values) == 0:
         raise InputError("differences", "at least one number", "none")
-    for place, value in enumerate(values):
-        if isinstance(value, bool) or not isinstance(value, (int, float, Fraction, np.number)):
+    listed: Sequence[Any] = values
+    found = [v.item() if isinstance(v, np.number) else v for v in listed]
+    for place, value in enumerate(found):
+        if type(value) is int:
+            continue
+        if isinstance(value, bool) or not isinstance(value, (float, Fraction, int)):
             raise InputError("differences", "numbers", repr(value), where=f"position {place + 1}")
         if not math.isfinite(value):
             raise InputError("differences", "finite", value, where=f"position {place + 1}")
-    return [v.item() if isinstance(v, np.number) else v for v in values]
+    return found
 
 
 def _extreme(values: Sequence[int] | Sequence[float], alternative: str, route: Route) -> int:

@@ -53,12 +53,17 @@ def as_integers(values: Sequence[int | float | Fraction]) -> list[int] | None:
     >>> as_integers([2**0.5, 1.0]) is None
     True
     """
-    exact = [Fraction(repr(v)) if isinstance(v, float) else v for v in values]
+    exact: list[int | Fraction] = []
     common = 1
-    for value in exact:
-        common = math.lcm(common, value.denominator)
-        if common > _MOST_DENOMINATOR:
-            return None
+    for value in values:
+        if type(value) is not int:
+            typed = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+            common = math.lcm(common, typed.denominator)
+            if common > _MOST_DENOMINATOR:
+                return None
+            exact.append(typed)
+        else:
+            exact.append(value)
     whole = [int(value * common) for value in exact]
     factor = math.gcd(*whole) or 1
     whole = [value // factor for value in whole]
