@@ -68,6 +68,8 @@ def open_archive(path: Path, label: str, detail: Detail = "samples") -> InspectL
             )
         header = decode(archive.read(name), Header, f"{label}: {name}", seen)
         samples, notes = _samples(archive, label, detail, name == _HEADER, seen)
+    if detail == "summaries" and header.invalidated:
+        notes.append("summaries do not say which samples were invalidated; read the samples")
     if archive.repeated:
         notes.append(f"{archive.repeated} members occur more than once; the last one counts")
     return _log(label, header, samples, notes, seen)

@@ -1,0 +1,413 @@
+"""Logs that Inspect itself made, and hand-made ones: the table, the accounting, the refusals."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from simtrack.errors import DataError, InputError
+from simtrack.logs import read_log, read_logs
+from simtrack.records import account
+
+
+def rows(records, *names):
+    """Give rows as tuples; "value" is a number, the others are labels."""
+    columns = [
+        records.numbers[n].tolist() if n in records.numbers else records.factor(n).values()
+        for n in names
+    ]
+    return list(zip(*columns, strict=True))
+
+
+def tally(records, **where):
+    """Give the non-zero statuses of one group."""
+    table = account(records, by=list(where))
+    found = next(row for row in table.rows if row.labels == tuple(where.values()))
+    names = ("scored", "unscored", "errored", "limited", "early-stopped", "invalidated", "missing")
+    return {name: found.n(name) for name in names if found.n(name)}
+
+
+def test_object_and_letter_scores_become_three_metrics(fixtures):
+    records = read_log(fixtures / "stage_reports.eval")
+    assert len(records) == 12 * 3
+    assert records.factor("metric").levels == ("stage.clean", "stage.emitted", "letter")
+    one = records.select(unit="sc0-ready", repetition="1")
+    # The reply was "<ready>": clean and emitted are 1, the letter is C.
+    assert rows(one, "metric", "value") == [
+        ("stage.clean", 1.0),
+        ("stage.emitted", 1.0),
+        ("letter", 1.0),
+    ]
+    labels = {name: one.factor(name).values()[0] for name in ("task", "model", "source", "limit")}
+    assert labels == {
+        "task": "stage_reports",
+        "model": "mockllm/model",
+        "source": "stage_reports.eval",
+        "limit": None,
+    }
+    assert rows(one, "scenario", "stage", "duty")[0] == ("sc0", "ready", "1")
+    assert "nested" not in records.factors
+    assert one.numbers["tokens_in"].tolist() == [11.0] * 3
+    assert np.isnan(one.numbers["cost_usd"]).all()
+    assert records.notes == ()
+
+
+def test_means_are_those_of_the_header(fixtures):
+    header = json.loads((fixtures / "stage_reports.json").read_text())
+    records = read_log(fixtures / "stage_reports.json")
+    for score in header["results"]["scores"]:
+        plain = score["name"] == score["scorer"]
+        metric = score["scorer"] if plain else f"{score['scorer']}.{score['name']}"
+        values = records.select(metric=metric).numbers["value"]
+        stated = {name: m["value"] for name, m in score["metrics"].items()}
+        assert values.mean() == pytest.approx(stated.get("mean", stated.get("accuracy")), rel=1e-12)
+        # Inspect's stderr is that of the means over epochs, with n - 1.
+        means = values.reshape(-1, 6).mean(axis=0)
+        assert means.std(ddof=1) / math.sqrt(6) == pytest.approx(stated["stderr"], rel=1e-12)
+
+
+def test_the_archive_and_the_json_of_one_run_are_the_same_table(fixtures):
+    names = ("unit", "repetition", "metric", "status", "value", "scenario", "tokens_out")
+    archive = rows(read_log(fixtures / "stage_reports.eval"), *names)
+    assert sorted(archive) == sorted(rows(read_log(fixtures / "stage_reports.json"), *names))
+
+
+def test_summaries_agree_with_the_samples(fixtures):
+    for name in ("stage_reports.eval", "left_out.eval", "failed.eval"):
+        columns = ("unit", "repetition", "metric", "status", "reason")
+        full = read_log(fixtures / name)
+        brief = read_log(fixtures / name, detail="summaries")
+        assert rows(full, *columns) == rows(brief, *columns)
+        np.testing.assert_array_equal(full.numbers["value"], brief.numbers["value"])
+        assert "read from the summaries" in " ".join(brief.notes)
+
+
+def test_every_fate_has_its_status(fixtures):
+    records = read_log(fixtures / "fates.eval")
+    first = records.select(repetition="1")
+    fates = {unit: rest for unit, *rest in map(list, rows(first, "unit", "status", "limit"))}
+    assert {unit: tuple(rest) for unit, rest in fates.items()} == {
+        "right-1": ("scored", None),
+        "wrong-1": ("scored", None),
+        "error-1": ("errored", None),
+        "limit-1": ("scored", "custom"),
+        "limit-unscored": ("limited", "custom"),
+        "gone-1": ("invalidated", None),
+        "nan-1": ("unscored", None),
+        "right-unscored": ("unscored", None),
+        "right-early": ("scored", None),
+    }  # fmt: skip
+    # 9 ids x 2 epochs were planned, and the header says so too.
+    assert account(records).planned == 18
+    assert tally(records, metric="scripted_score") == {
+        "scored": 8,
+        "unscored": 4,
+        "errored": 2,
+        "limited": 2,
+        "early-stopped": 1,
+        "invalidated": 1,
+    }
+    only_scored = np.array(records.factor("status").values()) == "scored"
+    np.testing.assert_array_equal(~np.isnan(records.numbers["value"]), only_scored)
+    reasons = dict(rows(first, "unit", "reason"))
+    assert reasons["error-1"] == "RuntimeError('upstream 502')"
+    assert reasons["nan-1"] == "score is NaN"
+    assert records.losses.entries[0].examples == ("right-early epoch 2",)
+    notes = " ".join(records.notes)
+    assert "2 errored samples carry scores (score_on_error), which do not count" in notes
+
+
+def test_what_left_the_denominator_is_counted(fixtures):
+    """Case H37: 4 right, 2 wrong, 1 NaN, 3 errored: 4/6 on 6, bounds 4/10 and 8/10."""
+    records = read_log(fixtures / "left_out.eval")
+    assert tally(records, metric="scripted_score") == {"scored": 6, "unscored": 1, "errored": 3}
+    values = records.numbers["value"]
+    assert np.nanmean(values) == pytest.approx(4 / 6)
+    low, high = np.nan_to_num(values, nan=0.0), np.nan_to_num(values, nan=1.0)
+    assert (low.mean(), high.mean()) == (0.4, 0.8)
+
+
+def test_a_failed_run_says_what_never_started(fixtures):
+    records = read_log(fixtures / "failed.eval")
+    assert tally(records, model="mockllm/model") == {"scored": 2, "errored": 2, "missing": 2}
+    assert records.notes == (
+        "failed.eval: run status is error (RuntimeError('upstream 502')): "
+        "4 of 6 planned samples left a row",
+    )
+    assert records.losses.entries[0].examples == ("right-4 epoch 1", "right-5 epoch 1")
+
+
+def test_an_unfinished_run_is_read_from_its_journal(fixtures, zips, tmp_path):
+    entry, write = zips
+    from simtrack.logs.zips import Archive
+
+    with (fixtures / "stage_reports.eval").open("rb") as file:
+        archive = Archive(file, "x")
+        late = ("header.json", "summaries.json", "reductions.json")
+        kept = {n: archive.read(n) for n in archive.members if n not in late}
+    gone = [n for n in kept if "sc2-ready" in n]
+    summaries = json.loads(kept.pop("_journal/summaries/1.json"))
+    kept = {n: d for n, d in kept.items() if n not in gone and "journal/summ" not in n}
+    lone = [s for s in summaries if s["id"] == "sc2-ready" and s["epoch"] == 1][:1]
+    kept["_journal/summaries/1.json"] = json.dumps(lone).encode()
+    path = tmp_path / "running.eval"
+    path.write_bytes(write([entry(n, d, 93) for n, d in kept.items()]))
+    records = read_log(path, metric="letter")
+    # 12 cells were planned; both epochs of sc2-ready lost their sample, one has a summary.
+    assert len(records) == 10 + len(lone)
+    assert tally(records, metric="letter") == {"scored": 10 + len(lone), "missing": 2 - len(lone)}
+    notes = " ".join(records.notes)
+    assert f"run status is started: {10 + len(lone)} of 12 planned samples left a row" in notes
+
+
+def test_a_chosen_metric_or_its_refusal(fixtures):
+    path = fixtures / "stage_reports.eval"
+    assert set(read_log(path, metric="letter").factor("metric").values()) == {"letter"}
+    two = read_log(path, metric=["letter", "stage.clean"])
+    assert two.factor("metric").levels == ("letter", "stage.clean")
+    with pytest.raises(InputError) as caught:
+        read_log(path, metric="stage")
+    assert str(caught.value) == (
+        "metric must be one of stage.clean, stage.emitted, letter, got 'stage'."
+    )
+
+
+def test_unknown_scores_are_listed_never_zero(make_log, log_parts):
+    _, sample = log_parts
+    path = make_log([sample("a", "D"), sample("b", "D"), sample("c", "C"), sample("d", "N/A")])
+    with pytest.raises(DataError) as caught:
+        read_log(path)
+    assert str(caught.value) == (
+        "made.eval: scores that stand for no number: 'D' ×2 in match, 'N/A' ×1 in match. "
+        "Map them to numbers or to None (scores={'D': 0}), "
+        "or choose a metric (metric=...) of match."
+    )
+    records = read_log(path, scores={"D": 0.25, "N/A": None})
+    assert rows(records, "unit", "status") == [
+        ("a", "scored"),
+        ("b", "scored"),
+        ("c", "scored"),
+        ("d", "unscored"),
+    ]
+    assert records.numbers["value"][:3].tolist() == [0.25, 0.25, 1.0]
+
+
+def test_a_list_score_is_refused(make_log, log_parts):
+    _, sample = log_parts
+    with pytest.raises(DataError, match=r"a list of 2 ×1 in match. Such a score has no one number"):
+        read_log(make_log([sample("a", [1, 0])]))
+
+
+def test_the_other_metrics_may_hold_anything(make_log, log_parts):
+    _, sample = log_parts
+    both = sample("a", "Z")
+    both["scores"]["good"] = {"value": 1}
+    records = read_log(make_log([both]), metric="good")
+    assert records.numbers["value"].tolist() == [1.0]
+
+
+def test_nan_infinity_null_and_big_numbers(make_log, log_parts):
+    """Case H30 within Inspect's own form."""
+    _, sample = log_parts
+    path = make_log(
+        [
+            sample("a", math.nan),
+            sample("b", 1),
+            sample("c", -math.inf),
+            sample("d", None),
+            sample("e", 10**400),
+            sample(9007199254740993, True),
+            sample(9007199254740992, False),
+        ]
+    )
+    records = read_log(path)
+    assert rows(records, "unit", "status", "reason") == [
+        ("a", "unscored", "score is NaN"),
+        ("b", "scored", None),
+        ("c", "unscored", "score is not finite (-inf)"),
+        ("d", "unscored", "score is null"),
+        ("e", "unscored", "score is not finite (beyond a float)"),
+        ("9007199254740993", "scored", None),
+        ("9007199254740992", "scored", None),
+    ]
+    assert np.nansum(records.numbers["value"]) == 2.0
+    assert "2 scores are not finite and count as unscored" in " ".join(records.notes)
+    assert "sample ids are partly numbers and partly text" in " ".join(records.notes)
+
+
+def test_null_within_objects_of_old_logs_is_flagged(make_log, log_parts):
+    header, sample = log_parts
+    samples = [sample("a", {"x": None, "y": 1}), sample("b", {"x": 1, "y": 1})]
+    new = read_log(make_log(samples))
+    assert new.notes == ()
+    spec = header()["eval"] | {"packages": {"inspect_ai": "0.3.252"}}
+    old = read_log(make_log(samples, eval=spec))
+    assert "1 null scores within objects may have been NaN" in " ".join(old.notes)
+    assert rows(old, "unit", "metric", "status")[0] == ("a", "match.x", "unscored")
+
+
+def test_a_lone_surrogate_becomes_a_replacement_character(make_log, log_parts):
+    """Case H32."""
+    _, sample = log_parts
+    path = make_log([sample("a", 1, metadata={"text": "ok \ud83d end"}), sample("b", 0)])
+    records = read_log(path)
+    text = records.factor("text").values()[0]
+    assert text == "ok \ufffd end"
+    assert text.encode("utf-8")
+    assert records.notes == ("made.eval: 1 halves of surrogate pairs became U+FFFD",)
+
+
+def test_metadata_never_takes_the_name_of_another_column(make_log, log_parts):
+    _, sample = log_parts
+    metadata = {"model": "m", "outcome": "x", "value": 3, "arg.k": True, "long": "x" * 300}
+    path = make_log([sample("a", 1, metadata=metadata), sample("b", 1)])
+    records = read_log(path)
+    one = records.select(unit="a")
+    names = ("model", "metadata.model", "metadata.outcome", "metadata.value", "metadata.arg.k")
+    assert rows(one, *names) == [("mockllm/model", "m", "x", "3", "true")]
+    assert records.numbers["value"].tolist() == [1.0, 1.0]
+    assert records.factor("metadata.model").values() == ["m", None]
+    assert records.notes == ("made.eval: metadata left out (long text): long",)
+
+
+def test_arguments_of_the_task_are_arms(make_log, log_parts):
+    header, sample = log_parts
+    spec = header()["eval"] | {"task_args": {"shots": 5, "tools": ["a"]}, "solver": "react"}
+    records = read_log(make_log([sample("a", 1)], eval=spec))
+    assert rows(records, "arg.shots", "solver") == [("5", "react")]
+    assert "arg.tools" not in records.factors
+    # The missing sample b is attributed to its arm.
+    assert account(records, by=["arg.shots", "metric"]).rows[0].n("missing") == 1
+    assert account(records, by=["arg.shots", "metric"]).unplaced == ()
+
+
+def test_missing_cells_are_named_and_add_up(make_log, log_parts):
+    header, sample = log_parts
+    spec = header()["eval"] | {"config": {"epochs": 3}}
+    path = make_log([sample("a", 1), sample("b", 0, 2)], eval=spec)
+    records = read_log(path)
+    assert tally(records, metric="match") == {"scored": 2, "missing": 4}
+    assert records.losses.entries[0].examples[:2] == ("b epoch 1", "a epoch 2")
+
+
+@pytest.mark.parametrize(
+    ("dataset", "config", "planned"),
+    [
+        ({"samples": 100}, {"limit": 4}, 4),
+        ({"samples": 100}, {"limit": [10, 14], "epochs": 2}, 8),
+        ({"samples": 100, "sample_ids": ["a", "z"]}, {"limit": 4}, 2),
+        ({"samples": 3}, {}, 3),
+        ({}, {}, 1),
+    ],
+)
+def test_the_plan_follows_ids_then_limit_then_samples(
+    make_log, log_parts, dataset, config, planned
+):
+    header, sample = log_parts
+    spec = header()["eval"] | {"dataset": dataset, "config": config}
+    records = read_log(make_log([sample("a", 1)], eval=spec))
+    assert account(records).planned == planned
+
+
+def test_a_header_that_states_more_than_its_ids_is_believed_with_a_note(make_log, log_parts):
+    _, sample = log_parts
+    records = read_log(make_log([sample("a", 1)], results={"total_samples": 40, "scores": []}))
+    assert account(records).planned == 40
+    assert "the header states 40 samples, its ids × epochs give 2" in " ".join(records.notes)
+
+
+def test_a_task_without_a_scorer_still_adds_up(make_log):
+    records = read_log(make_log([{"id": "a", "epoch": 1, "scores": {}}]))
+    assert rows(records, "unit", "metric", "status", "reason") == [
+        ("a", None, "unscored", "the task has no scorer")
+    ]
+    table = account(records, by=["metric"])
+    assert [(row.labels, row.planned) for row in table.rows] == [(("(none)",), 2)]
+
+
+def test_a_scorer_that_no_sample_shows_is_taken_from_the_header(make_log, log_parts):
+    header, _ = log_parts
+    errors = [{"id": i, "epoch": 1, "error": {"message": "boom\nline 2"}} for i in ("a", "b")]
+    spec = header()["eval"] | {
+        "scorers": [{"name": "stage", "metrics": {"clean": [], "emitted": []}}, {"name": "match"}]
+    }
+    records = read_log(make_log(errors, eval=spec))
+    assert records.factor("metric").levels == ("stage.clean", "stage.emitted", "match")
+    assert set(rows(records, "status", "reason")) == {("errored", "boom")}
+
+
+def test_single_scores_of_old_logs_take_the_scorer_of_the_header(tmp_path):
+    log = {
+        "version": 1,
+        "status": "success",
+        "eval": {"task": "t", "model": "m", "run_id": "r", "task_id": "t", "dataset": {},
+                 "config": {}},
+        "plan": {},
+        "results": {"total_samples": 1, "scores": [{"name": "match", "scorer": "match"}]},
+        "samples": [{"id": 1, "epoch": 1, "score": {"value": "C"}}],
+    }  # fmt: skip
+    path = tmp_path / "no pattern in this name"
+    path.write_text(json.dumps(log))
+    records = read_log(path)
+    assert rows(records, "unit", "metric", "value", "run") == [("1", "match", 1.0, "r/t")]
+
+
+def test_a_later_reading_of_a_cell_counts(make_log, log_parts):
+    _, sample = log_parts
+    other = sample("a", 0)
+    path = make_log([sample("a", 1), other])
+    records = read_log(path)
+    assert records.numbers["value"].tolist() == [0.0]
+    assert records.notes == ("made.eval: 1 members occur more than once; the last one counts",)
+
+
+def test_a_log_read_twice_and_a_retry_are_noted(fixtures, tmp_path):
+    both = [fixtures / "stage_reports.eval", fixtures / "stage_reports.json"]
+    records = read_logs(both)
+    assert len(records) == 72
+    assert "is in 2 files (stage_reports.eval, stage_reports.json)" in records.notes[-1]
+    log = json.loads(both[1].read_text())
+    log["eval"]["eval_id"] = "another"
+    (tmp_path / "retry.json").write_text(json.dumps(log))
+    again = read_logs([both[0], tmp_path / "retry.json"])
+    assert "was run 2 times (stage_reports.eval, retry.json)" in again.notes[-1]
+
+
+BROKEN = {
+    "not a log": ({"a.txt": b"x"}, "a zip archive, but not an Inspect log: it holds a.txt and no"),
+    "nothing": ({}, "it holds nothing and no header.json"),
+    "header": ({"header.json": b'{"eval": {'}, r"header.json is not valid JSON"),
+    "no model": ({"header.json": b'{"eval": {"task": "t"}}'}, "missing required field `model`"),
+    "deep": ({"header.json": b"[" * 10**5}, "nested too deeply"),
+    "latin": ({"header.json": b'{"eval": "\xff"}'}, r"not UTF-8 text \(byte 10\)"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_archive_is_refused_in_one_line(zips, tmp_path, case):
+    entry, write = zips
+    members, words = BROKEN[case]
+    path = tmp_path / "x.eval"
+    path.write_bytes(write([entry(n, d) for n, d in members.items()]))
+    with pytest.raises(DataError, match=words) as caught:
+        read_log(path)
+    assert str(caught.value).startswith("x.eval")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_map_is_refused_for_a_log_with_columns_of_its_own(fixtures):
+    with pytest.raises(InputError, match="map must be left out for an Inspect log"):
+        read_log(fixtures / "failed.eval", map={"cluster": "scenario"})
+    with pytest.raises(InputError, match="detail must be one of samples, summaries"):
+        read_log(fixtures / "failed.eval", detail="all")
+
+
+def test_counts_go_through_to_the_waist(fixtures):
+    records = read_log(fixtures / "stage_reports.eval", metric="stage.emitted")
+    counts = records.counts(cluster="scenario", by=["stage"])
+    assert counts.n == 12
+    assert counts.outcomes == ("FAIL", "PASS")
+    assert len(counts.cluster.levels) == 3
