@@ -79,13 +79,16 @@ def test_certain_shares():
         assert np.all(draw(0, 0.5, **where) == 0)
 
 
-def test_counts_invert_the_law():
-    law = binomial_thresholds(20, 0.7)
-    found = STREAM.binomial(20, 0.7, replicates=500, clusters=2)
-    block = words(STREAM, range(500), [0, 1], 0)
-    number = (block[..., 0] << np.uint64(32)) | block[..., 1]
-    expected = law.lowest + np.searchsorted(law.values, number, side="right")
-    assert np.array_equal(found, expected)
+def test_counts_invert_the_law_of_their_own_cell():
+    n, p = [[20, 3], [400, 20], [0, 7]], [[0.7, 0.2], [0.5, 0.7], [0.3, 1.0]]
+    found = STREAM.binomial(n, p, replicates=500, clusters=3)
+    block = words(STREAM, range(500), [0, 1, 2], 0)
+    for cluster, cell in np.ndindex(3, 2):
+        law = binomial_thresholds(n[cluster][cell], p[cluster][cell])
+        high, low = block[:, cluster, 2 * cell], block[:, cluster, 2 * cell + 1]
+        number = (high << np.uint64(32)) | low
+        expected = law.lowest + np.searchsorted(law.values, number, side="right")
+        assert np.array_equal(found[:, cluster, cell], expected)
 
 
 def test_cells_have_laws_and_numbers_of_their_own():
