@@ -8,6 +8,7 @@ from simtrack.errors import InputError
 from simtrack.price import Price
 from simtrack.probe import StoppingRule
 from simtrack.probe.calibration import TRUTHS, calibrate
+from simtrack.probe.summary import grid_summary
 from simtrack.runs.study import Study
 from simtrack.validate import decimal_fraction
 
@@ -28,7 +29,7 @@ def run_calibration(study: Study) -> tuple[xr.Dataset, dict[str, Any]]:
         if name not in _TABLES:
             raise InputError("table", f"one of {', '.join(_TABLES)}", name, where=study.name)
     rule = StoppingRule(**study.table("rule", _RULE))
-    grid = study.table("grid", ("step", "margin", "truths"))
+    grid = study.table("grid", ("step", "margin", "margins", "truths"))
     cost = study.table("cost", ("clauses", *_PRICE))
     price = {name: float(cost[name]) for name in _PRICE if name in cost}
     found = calibrate(
@@ -40,7 +41,9 @@ def run_calibration(study: Study) -> tuple[xr.Dataset, dict[str, Any]]:
         price=Price(**price) if price else None,
     )
     result = rule.operating_characteristics(found.grid.full, found.grid.ablated)
-    return result, found.to_dict() | {"published": dict(study.settings.get("published", {}))}
+    margins = [grid_summary(found.grid, margin=m).to_dict() for m in grid.get("margins", ())]
+    published = dict(study.settings.get("published", {}))
+    return result, found.to_dict() | {"margins": margins, "published": published}
 
 
 def _steps(step: object, where: str) -> int:
