@@ -88,7 +88,9 @@ def smooth_nodes(n: int, width: float) -> Nodes:
     densities with real parameters.
     """
     u, weight = gauss_legendre(n)
-    left = u**4 * (35.0 + u * (-84.0 + u * (70.0 - 20.0 * u)))
+    low = u[: (n + 1) // 2]
+    low = low**4 * (35.0 + low * (-84.0 + low * (70.0 - 20.0 * low)))
+    left = np.concatenate([low, (1.0 - low[: n // 2])[::-1]])
     slope = 140.0 * (u * u[::-1]) ** 3
     return Nodes(width * left, width * left[::-1], width * weight * slope, False)
 

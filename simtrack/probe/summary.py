@@ -124,7 +124,7 @@ def grid_summary(
     >>> from simtrack.probe.truth import grid
     >>> summary = grid_summary(characteristics(StoppingRule(), grid(20), grid(20)))
     >>> round(summary.mean_rounds, 6), round(summary.largest_bias_effect.value, 6)
-    (14.084167, 0.144103)
+    (14.084167, -0.144103)
     """
     choice("indifference", indifference, Indifference)
     wide = decimal_fraction("margin", margin)
