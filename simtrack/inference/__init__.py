@@ -5,6 +5,7 @@ from simtrack.inference.clustered import ClusteredRates, clustered_rates, design
 from simtrack.inference.intervals import Intervals
 from simtrack.inference.paired import PairedDifference, paired_difference
 from simtrack.inference.signflip import SignFlip, sign_flip
+from simtrack.inference.signflip_interval import SignFlipInterval, sign_flip_interval
 from simtrack.inference.wilson import ASSUMED_ICC, wilson, wilson_clustered, wilson_limits
 
 __all__ = [
@@ -13,11 +14,13 @@ __all__ = [
     "Intervals",
     "PairedDifference",
     "SignFlip",
+    "SignFlipInterval",
     "cluster_t",
     "clustered_rates",
     "design_effect_from_icc",
     "paired_difference",
     "sign_flip",
+    "sign_flip_interval",
     "wilson",
     "wilson_clustered",
     "wilson_limits",

@@ -23,7 +23,7 @@ from simtrack.inference.signflip_law import (
 from simtrack.options import Alternative, Computation, Guarantee, choice
 from simtrack.validate import integer, open_unit
 
-__all__ = ["SignFlip", "sign_flip"]
+__all__ = ["Reals", "SignFlip", "checked_differences", "sign_flip"]
 
 Reals: TypeAlias = NDArray[np.float64] | NDArray[np.int64]
 
@@ -148,7 +148,7 @@ def sign_flip(
     0.375
     """
     choice("alternative", alternative, Alternative)
-    values = _checked(differences)
+    values = checked_differences(differences)
     live = [v for v in values if v != 0]
     whole = as_integers(live)
     route = choose_route(len(live), None if whole is None else sum(map(abs, whole)))
@@ -183,9 +183,10 @@ class _About(NamedTuple):
     floor: Fraction
 
 
-def _checked(
+def checked_differences(
     differences: Sequence[int | float | Fraction] | Reals,
 ) -> list[int | float | Fraction]:
+    """Give the differences as plain numbers, or refuse what is none or not finite."""
     if isinstance(differences, np.ndarray) and differences.dtype.kind not in "iuf":
         raise InputError("differences", "numbers", differences.dtype)
     values = np.ravel(differences).tolist() if isinstance(differences, np.ndarray) else differences
