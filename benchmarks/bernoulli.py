@@ -68,9 +68,8 @@ def trials(stream: Stream, numpy_rng: np.random.Generator) -> None:
     stream.uniform(**WHERE)  # one block each, of which one number is kept
     block_s = (time.perf_counter() - start) / (R * G)
     trial_s = timing.ours_s / (R // 5 * G * n)
-    print(
-        f"  a trial {trial_s * 1e9:.2f} ns; one word of a block of four {block_s / 4 * 1e9:.2f} ns\n"
-    )
+    word_ns = block_s / 4 * 1e9
+    print(f"  a trial {trial_s * 1e9:.2f} ns; a word of a block of four {word_ns:.2f} ns\n")
 
 
 def count_variance(n: int, mean: float, icc: float) -> float:

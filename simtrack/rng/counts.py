@@ -32,14 +32,13 @@ def invert(
     """
     trials = integers("n", n, _MAX_N)
     values = [reals(*parameter) for parameter in parameters]
-    n_cells = _n_cells(
-        {"n": trials, **{p[0]: v for p, v in zip(parameters, values, strict=True)}}, plan
-    )
-    shape = (plan.indices.size, n_cells or 1)
+    names = ["n", *(parameter[0] for parameter in parameters)]
+    n_cells = _n_cells(dict(zip(names, [trials, *values], strict=True)), plan)
+    shape = (plan.indices.size, 1 if n_cells is None else n_cells)
     columns = [_celled(found, shape) for found in (trials, *values)]
     out = np.empty((plan.n_replicates, *shape), np.int64)
     plan.fill(draws.invert, out, *_tables(law, columns), work=shape[1])
-    return out if n_cells is not None else out[:, :, 0]
+    return out.reshape(plan.shape) if n_cells is None else out
 
 
 def _n_cells(arrays: dict[str, NDArray[Any]], plan: Plan) -> int | None:

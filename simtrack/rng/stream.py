@@ -45,16 +45,23 @@ class Stream:
     *labels, **named : str, int, bool, None, Fraction or tuples of these
         The cell; see `stream_key`.
 
-    Common to all draws
-    -------------------
-    replicates : int or range
-        How many, from 0, or which ones (a range of step 1).
-    clusters : int or sequence of int
-        How many, from 0, or which ones, each below 2^32.
-    threads : int
-        Threads to share chunks of replicates; the result is the same bytes for any number.
-    chunk : int, optional
-        Replicates in a chunk; the result is the same bytes for any size.
+    Attributes
+    ----------
+    key : int
+        64 bits; `words` are its two halves, as kernels take them.
+    labels, named : tuple
+        As given.
+
+    Notes
+    -----
+    All draws take
+
+    * replicates, int or range: how many, from 0, or which ones (a range of step 1);
+    * clusters, int or sequence of int: how many, from 0, or which ones, each below 2^32;
+    * threads, int: how many share the chunks; the result is the same bytes for any number;
+    * chunk, int or None: replicates in a chunk; the result is the same bytes for any size.
+
+    An argument outside its range raises InputError.
 
     Examples
     --------

@@ -19,8 +19,10 @@ def test_same_hash_for_threads_and_chunks(threads, chunk):
     assert runpy.run_path(str(SCRIPT))["digest"](threads, chunk) == FROZEN
 
 
-@pytest.mark.parametrize(("threads", "chunk"), [(1, 1), (1, 1000), (2, 1), (2, 7)])
-@pytest.mark.parametrize("jit", ["0", "1"])
+@pytest.mark.parametrize(
+    ("jit", "threads", "chunk"),
+    [("0", 1, 1), ("0", 1, 1000), ("0", 2, 1), ("0", 2, 7), ("1", 1, 1), ("1", 2, 7)],
+)
 def test_same_hash_in_other_processes_with_the_jit_on_and_off(jit, threads, chunk):
     environment = {k: v for k, v in os.environ.items() if k != "NUMBA_DISABLE_JIT"}
     found = subprocess.run(

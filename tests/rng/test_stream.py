@@ -240,6 +240,7 @@ def test_shares_for_each_replicate_must_fit():
 def test_nothing_asked_for_is_an_empty_array():
     assert STREAM.binomial(5, 0.5, replicates=0, clusters=2).shape == (0, 2)
     assert STREAM.binomial(5, 0.5, replicates=2, clusters=[]).shape == (2, 0)
+    assert STREAM.binomial(5, np.empty((2, 0)), replicates=3, clusters=2).shape == (3, 2, 0)
     assert STREAM.bernoulli(0.5, 0, replicates=2, clusters=1).shape == (2, 1, 0)
 
 
