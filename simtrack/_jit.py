@@ -16,11 +16,9 @@ import functools
 import hashlib
 import logging
 import os
-import tempfile
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
@@ -129,6 +127,8 @@ def cache() -> Cache:
     >>> cache().folder.name.startswith("kernels-")
     True
     """
+    import tempfile  # slow to import, and asked for only when a kernel is compiled
+
     try:
         folder = _cache_root() / f"kernels-{_fingerprint()}"
     except (OSError, RuntimeError) as error:
@@ -152,6 +152,8 @@ def _cache_root() -> Path:
 
 def _fingerprint() -> str:
     """Hash all that a compiled kernel depends on, so that no stale one can be found."""
+    from importlib import metadata
+
     here = Path(__file__)
     digest = hashlib.blake2b(metadata.version("numba").encode(), digest_size=8)
     for path in [here, *sorted((here.parent / "kernels").glob("**/*.py"))]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -107,6 +106,8 @@ class Plan:
             for start in starts:
                 task(start)
             return
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(max_workers=self.threads) as pool:
             for _ in pool.map(task, starts):  # raises the first error of a chunk
                 pass
