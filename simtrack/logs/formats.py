@@ -53,13 +53,17 @@ def reader_of(content: Content, label: str) -> Reader:
         if reader.kind == content.kind and reader.keys <= content.keys:
             return reader
     if content.kind == "json-object" and b"\n" not in content.data.strip():
-        return next(reader for reader in READERS if reader.kind == "json-lines")
+        return _ONE_LINE
+    raise _unknown(content, label)
+
+
+def _unknown(content: Content, label: str) -> UnknownFormat:
     found = "a JSON array"
-    if content.keys:
-        some = ", ".join(sorted(content.keys)[:6])
+    if content.kind == "json-object":
+        some = ", ".join(sorted(content.keys)[:6]) or "(none)"
         found = f"a JSON object with the keys {some}"
     names = ", ".join(dict.fromkeys(reader.name for reader in READERS))
-    raise UnknownFormat(
+    return UnknownFormat(
         f"{label}: {found}, which no reader of this version knows (it reads {names}). "
         "Export it as JSON lines or CSV."
     )
@@ -79,6 +83,14 @@ def _inspect_object(path: Path, content: Content, label: str, request: Request) 
 
 def _json_lines(path: Path, content: Content, label: str, request: Request) -> Records:
     return _from_table(tables.read_json_lines(content.data, label), request)
+
+
+def _one_line(path: Path, content: Content, label: str, request: Request) -> Records:
+    """Read one object on one line as a table of one record, if it has a score."""
+    try:
+        return _json_lines(path, content, label, request)
+    except UnknownFormat:
+        raise _unknown(content, label) from None
 
 
 def _csv(path: Path, content: Content, label: str, request: Request) -> Records:
@@ -113,3 +125,5 @@ READERS: tuple[Reader, ...] = (
     Reader("JSON lines", "json-lines", frozenset(), _json_lines),
     Reader("CSV", "text", frozenset(), _csv),
 )
+#: A JSON object on a single line that no reader knows may be a table with one record.
+_ONE_LINE = Reader("JSON lines", "json-object", frozenset(), _one_line)

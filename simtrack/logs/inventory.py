@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,9 @@ import numpy as np
 
 from simtrack.errors import SimtrackError
 from simtrack.logs import inspect
-from simtrack.logs.content import look_at
+from simtrack.logs.content import UnknownFormat, look_at
 from simtrack.logs.decode import one_line
-from simtrack.logs.door import expand, source_labels
-from simtrack.logs.formats import reader_of
+from simtrack.logs.door import expand
 from simtrack.logs.inspect.metrics import header_metric
 from simtrack.options import Detail
 from simtrack.records import Records, account
@@ -25,6 +24,9 @@ __all__ = ["InventoryRow", "inventory"]
 
 #: Header aggregates that are a mean over the scored samples.
 _MEANS = ("accuracy", "mean")
+#: Two means of the same scores in another order of summation.
+_SAME = 1e-9
+_NOT_INSPECT = "not an Inspect log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +65,12 @@ class InventoryRow:
         }
         return {"schema": "simtrack.inventory-row/1", **found}
 
-    @staticmethod
-    def names() -> tuple[str, ...]:
-        """Give the names of the fields, in order."""
-        return tuple(f.name for f in fields(InventoryRow))
+    @property
+    def disagrees(self) -> bool:
+        """Say whether the file states a mean that its own samples do not give."""
+        if math.isnan(self.header_rate):
+            return False
+        return not math.isclose(self.rate, self.header_rate, rel_tol=_SAME, abs_tol=_SAME)
 
 
 def inventory(
@@ -74,36 +78,39 @@ def inventory(
 ) -> tuple[InventoryRow, ...]:
     """What is in each of these files, folders or globs: one row a file, refusals included.
 
-    Files that are no Inspect log are passed over if they were found in a folder, and refused if
-    they were named.
+    Files are named from the folder that holds them all. What is no Inspect log is passed over
+    if it was found in a folder, and refused if it was named.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "cut.eval"
+    >>> _ = path.write_bytes(b"PK\\x03\\x04 and no more")
+    >>> inventory([path])[0].refusal[:40]
+    'truncated: the zip has no directory at i'
     """
     files = expand(paths)
-    names = source_labels([file for file, _ in files])
+    base = os.path.commonpath([file.parent for file, _ in files])
     rows = []
-    for (file, named), name in zip(files, names, strict=True):
-        if named or file.suffix in {".eval", ".json"}:
-            row = _row(file, name, detail)
-            if row is not None and (named or row.refusal != _NOT_INSPECT):
-                rows.append(row)
+    for file, named in files:
+        row = _row(file, Path(os.path.relpath(file, base)).as_posix(), detail)
+        if named or row.refusal != _NOT_INSPECT:
+            rows.append(row)
     return tuple(rows)
 
 
-_NOT_INSPECT = "not an Inspect log"
-
-
-def _row(path: Path, name: str, detail: Detail) -> InventoryRow | None:
+def _row(path: Path, name: str, detail: Detail) -> InventoryRow:
     try:
         content = look_at(path, name)
-        is_archive = content.kind == "zip" or path.suffix == ".eval"
-        if not is_archive and "eval" not in content.keys:
+        if content.kind == "zip":
+            log = inspect.open_archive(path, name, detail)
+        elif "eval" in content.keys:
+            log = inspect.open_object(content.data, name)
+        else:
             return InventoryRow(name, refusal=_NOT_INSPECT)
-        reader_of(content, name)
-        log = (
-            inspect.open_archive(path, name, detail)
-            if content.kind == "zip"
-            else inspect.open_object(content.data, name)
-        )
         return _filled(name, log, inspect.to_records(log))
+    except UnknownFormat:
+        return InventoryRow(name, refusal=_NOT_INSPECT)
     except (SimtrackError, OSError) as error:
         return InventoryRow(name, refusal=one_line(str(error).removeprefix(f"{name}: "), 400))
 

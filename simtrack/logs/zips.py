@@ -174,9 +174,8 @@ class Archive:
         found = tail.rfind(b"PK\x05\x06")
         if found < 0 or found + _END.size > len(tail):
             raise DataError(
-                f"{self._label}: truncated: the zip has no directory at its end, so the run was "
-                "cut off while it was written or copied, and salvage is not in this version. "
-                "Copy the file again, or mend it with: inspect log recover"
+                f"{self._label}: truncated: the zip has no directory at its end, and salvage is "
+                "not in this version. Copy it again from where it was written."
             )
         end = _END.unpack_from(tail, found)
         count, size, offset = end[4], end[5], end[6]

@@ -61,45 +61,76 @@ def to_records(
     so. All other columns of scalars are kept as labels under their own names.
     """
     roles, notes = assign_roles(table.label, table.columns, map or {})
+    if metric is not None:
+        table = _chosen(table, roles, metric)
     factors: dict[str, Factor] = {"source": Factor.constant(table.label, len(table.lines))}
     numeric: dict[str, NDArray[np.float64]] = {}
     for name, column in roles.items():
-        if name == "value":
-            numeric["value"], factors["status"], factors["reason"] = _scores(table, column, scores)
-        elif name in NUMBERS:
+        if name in NUMBERS and name != "value":
             numeric[name] = _numbers(table, column)
-        else:
+        elif name != "value":
             factors[name] = labels(_scalars(table, column))
-    if "outcome" in roles:
-        scored = factors["outcome"].codes >= 0
-        factors["status"] = _status(scored)
-        factors["reason"] = labels([None if kept else "no outcome" for kept in scored])
-    _refuse_odd_status(table, roles, factors)
-    records = Records(
+    if "value" in roles:
+        numeric["value"], reasons = _scores(table, roles["value"], scores)
+    else:
+        reasons = ["" if kept else "no outcome" for kept in factors["outcome"].codes >= 0]
+    factors |= _fates(table, factors, numeric, reasons)
+    return Records(
         factors,
         numeric,
         table.losses,
         notes=tuple(f"{table.label}: {note}" for note in (*table.notes, *notes)),
     )
-    if metric is None:
-        return records
-    if "metric" not in factors:
+
+
+def _chosen(table: Table, roles: Mapping[str, str], metric: str | Sequence[str]) -> Table:
+    """Keep the rows of the chosen metrics, so that the scores of others are never judged."""
+    if "metric" not in roles:
         raise InputError("metric", "left out, as the table has no metric column", repr(metric))
-    return records.select(metric=metric)
+    factor = labels(_scalars(table, roles["metric"]))
+    listed = [metric] if isinstance(metric, str) else list(metric)
+    codes = {factor.code_of(name, "metric") for name in listed}
+    keep = [row for row, code in enumerate(factor.codes.tolist()) if code in codes]
+    columns = {name: [values[row] for row in keep] for name, values in table.columns.items()}
+    lines = [table.lines[row] for row in keep]
+    return Table(table.label, columns, lines, table.losses, table.notes)
 
 
 def _scores(
     table: Table, column: str, scores: Mapping[str, float | None] | None
-) -> tuple[NDArray[np.float64], Factor, Factor]:
+) -> tuple[NDArray[np.float64], list[str]]:
     reader = ScoreReader(scores)
     values, reasons = reader.column(table.columns[column])
     reader.refuse_unknown(f"{table.label}: column {column!r}")
-    scored = np.array([not reason for reason in reasons], dtype=bool)
-    return np.array(values, dtype=np.float64), _status(scored), labels(r or None for r in reasons)
+    return np.array(values, dtype=np.float64), reasons
 
 
-def _status(scored: NDArray[np.bool_]) -> Factor:
-    return Factor(("scored", "unscored"), np.where(scored, 0, 1).astype(np.int32)).compact()
+def _fates(
+    table: Table,
+    factors: Mapping[str, Factor],
+    numeric: dict[str, NDArray[np.float64]],
+    reasons: Sequence[str],
+) -> dict[str, Factor]:
+    """Give status and reason of every row; a status of the file's own counts where it is a loss.
+
+    A row that the file calls anything but scored loses its value.
+    """
+    said = factors["status"].values() if "status" in factors else [None] * len(reasons)
+    for level in said:
+        if level is not None and level not in STATUSES:
+            raise InputError(
+                "status", f"one of {', '.join(STATUSES)}", repr(level), where=table.label
+            )
+    status = [
+        given if given not in (None, "scored") else "unscored" if why else "scored"
+        for given, why in zip(said, reasons, strict=True)
+    ]
+    if "value" in numeric:
+        numeric["value"][[given != "scored" for given in status]] = np.nan
+    found = {"status": labels(status)}
+    if "reason" not in factors:
+        found["reason"] = labels(why or None for why in reasons)
+    return found
 
 
 def _numbers(table: Table, column: str) -> NDArray[np.float64]:
@@ -126,16 +157,3 @@ def _scalars(table: Table, column: str) -> Sequence[Any]:
                 f"{'an object' if isinstance(value, dict) else 'a list'}. Map another column."
             )
     return values
-
-
-def _refuse_odd_status(
-    table: Table, roles: Mapping[str, str], factors: Mapping[str, Factor]
-) -> None:
-    """A mapped status column must speak the words that the accounting knows."""
-    if "status" not in roles:
-        return
-    for level in factors["status"].levels:
-        if level not in STATUSES:
-            raise InputError(
-                "status", f"one of {', '.join(STATUSES)}", repr(level), where=table.label
-            )
