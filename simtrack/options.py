@@ -6,7 +6,15 @@ from typing import Any, Literal, get_args
 
 from simtrack.errors import InputError
 
-__all__ = ["Alternative", "Computation", "Detail", "Guarantee", "MissingCluster", "Status", "choice"]
+__all__ = [
+    "Alternative",
+    "Computation",
+    "Detail",
+    "Guarantee",
+    "MissingCluster",
+    "Status",
+    "choice",
+]
 
 Alternative = Literal["two-sided", "greater", "less"]
 Computation = Literal[

@@ -28,7 +28,8 @@ def test_versions_agree():
 
 def test_constraints_pin_everything_that_is_needed_and_name_no_host():
     text = (ROOT / "constraints.txt").read_text(encoding="utf-8")
-    pinned = {line.split("==")[0].lower() for line in text.splitlines() if "==" in line}
+    lines = [line for line in text.splitlines() if "==" in line]
+    pinned = {line.split("==")[0].lower().replace("_", "-") for line in lines}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
     names = {re.split(r"[\[<>=!~ ]", w)[0].lower() for w in wanted} - {"simtrack"}

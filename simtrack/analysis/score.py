@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from simtrack.analysis.compare import Comparison, compare
 from simtrack.analysis.estimate import Estimates, estimate
-from simtrack.counts import Loss
+from simtrack.counts import Factor, Loss
 from simtrack.errors import DataError, InputError
 from simtrack.estimands import Estimand
 from simtrack.options import MissingCluster, Status
@@ -129,8 +129,9 @@ def score(
     (5, 0.75)
     """
     records = _with_scores(records)
-    names = tuple(find_factor(records, name) for name in by) or _telling(records)
     unit = find_factor(records, cluster) if cluster else _default_cluster(records)
+    names = tuple(find_factor(records, name) for name in by) or _telling(records, unit)
+    records, unit = _nested(records, unit, names)
     if unit in names:
         raise InputError("by", f"other than the cluster, {unit}")
     compared = None
@@ -182,15 +183,34 @@ def _has_metrics(records: Records) -> bool:
     return "metric" in records.factors and bool(records.factors["metric"].compact().levels)
 
 
-def _telling(records: Records) -> tuple[str, ...]:
+def _telling(records: Records, cluster: str) -> tuple[str, ...]:
+    """Columns that differ and are coarser than the clusters; the file only if nothing else does."""
     several = [
         name
         for name in _TELLING
-        if name in records.factors and len(records.factors[name].compact().levels) > 1
+        if name in records.factors
+        and len(records.factors[name].compact().levels) > 1
+        and not _same_partition(records.factors[name], records.factors[cluster])
     ]
     if "source" in several and len(several) > 1:
         several.remove("source")
     return tuple(several)
+
+
+def _same_partition(first: Factor, second: Factor) -> bool:
+    pairs = {*zip(first.codes.tolist(), second.codes.tolist(), strict=True)}
+    return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
+
+
+def _nested(records: Records, unit: str, by: Sequence[str]) -> tuple[Records, str]:
+    """Keep equal ids of different tasks apart: they are different clusters."""
+    task = records.factors.get("task")
+    if unit != "unit" or task is None or len(task.compact().levels) < 2 or "task" in by:
+        return records, unit
+    pairs = zip(task.values(), records.factors[unit].values(), strict=True)
+    joined = [None if u is None else f"{t or ''}/{u}" for t, u in pairs]
+    name = f"task/{unit}"
+    return records.with_factors(**{name: Factor.from_values(joined)}), name
 
 
 def _default_cluster(records: Records) -> str:

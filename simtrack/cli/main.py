@@ -68,7 +68,7 @@ class _Verbs(click.Group):
 
             near = get_close_matches(args[0], VERBS, 1)
             cure = f"Did you mean {near[0]}?" if near else f"Verbs: {', '.join(VERBS)}."
-            raise click.UsageError(f"there is no verb {args[0]!r}. {cure}")
+            raise click.UsageError(f"there is no verb {args[0]!r}. {cure}", ctx)
         return super().resolve_command(ctx, args)
 
 
@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             standalone_mode=False,
         )
         sys.stdout.flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click turns a closed pipe into an exit
         _silence_stdout()
         return 0
     except (Exception, KeyboardInterrupt) as error:

@@ -1,0 +1,156 @@
+"""`simtrack score`: every planned trial accounted for, rates, comparisons, refusals."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def table(tmp_path):
+    # 8 tasks x 2 models; y errs once, and one score of x is empty
+    rows = ["task,model,trial,correct,note"]
+    x = [1, 1, 1, 1, 1, 1, 0, 1]
+    y = [0, 0, 1, 0, 0, 0, 0, 0]
+    rows += [f"t{k},x,1,{v}," for k, v in enumerate(x)] + ["t8,x,1,,no answer"]
+    rows += [f"t{k},y,1,{v}," for k, v in enumerate(y)]
+    return write(tmp_path / "scores.csv", "\n".join(rows) + "\n")
+
+
+MAP = ("--map", "unit=task", "--map", "value=correct", "--map", "repetition=trial")
+
+
+def test_json_is_stable(simtrack, golden, logs):
+    done = simtrack(
+        "score",
+        str(logs / "stage_reports.eval"),
+        "--by",
+        "model",
+        "--cluster",
+        "scenario",
+        "--json",
+    )
+    golden(done.json, "score")
+
+
+def test_planned_is_scored_plus_every_loss(simtrack, table):
+    found = simtrack("score", table, *MAP, "--by", "model", "--json").json
+    (metric,) = found["metrics"]
+    x, y = metric["accounting"]
+    assert (x["planned"], x["scored"], x["unscored"]) == (9, 8, 1)
+    assert (y["planned"], y["scored"]) == (8, 8)
+    assert [row["rate"] for row in metric["estimates"]["rows"]] == [7 / 8, 1 / 8]
+    assert [(x["kind"], x["n"]) for x in found["losses"]] == [("unscored", 1)]
+
+
+def test_comparison_is_paired_by_id_and_exact(simtrack, table):
+    # differences 1,1,0,1,1,1,0,1: six ones, all of one sign: p = 2 / 2^6
+    found = simtrack("score", table, *MAP, "--compare", "x", "y", "--json").json
+    comparison = found["metrics"][0]["comparison"]
+    assert comparison["factor"] == "model"
+    assert comparison["pvalue"] == 2 / 64
+    assert comparison["difference"] == pytest.approx(6 / 8)
+    text = simtrack("score", table, *MAP, "--compare", "x", "y").out
+    assert "sign-flip p 0.03125 = 1/32" in text
+
+
+def test_too_few_clusters_are_refused_a_verdict(simtrack, tmp_path):
+    rows = ["task,model,correct"] + [f"t{k},{m},{v}" for k in range(5) for m, v in ("x1", "y0")]
+    path = write(tmp_path / "few.csv", "\n".join(rows) + "\n")
+    done = simtrack("score", path, "--map", "unit=task", "--map", "value=correct",
+                    "--compare", "x", "y", "--json")  # fmt: skip
+    comparison = done.json["metrics"][0]["comparison"]
+    assert comparison["pvalue"] is None
+    assert any("refused" in note for note in comparison["notes"])
+
+
+def test_aliases_and_filters(simtrack, logs):
+    log = str(logs / "stage_reports.eval")
+    by_id = simtrack("score", log, "--cluster", "id", "--metric", "stage.clean", "--json").json
+    assert by_id["cluster"] == "unit"
+    assert [m["metric"] for m in by_id["metrics"]] == ["stage.clean"]
+    some = simtrack("score", log, "--metric", "stage.clean", "--where", "epoch=1", "--json").json
+    whole = by_id["metrics"][0]["accounting"][0]["planned"]
+    part = some["metrics"][0]["accounting"][0]["planned"]
+    assert whole == 2 * part
+
+
+def test_csv_has_a_row_for_each_group(simtrack, table):
+    rows = list(csv.DictReader(io.StringIO(simtrack("score", table, *MAP, "--csv").out)))
+    assert [row["model"] for row in rows] == ["x", "y"]
+    assert rows[0]["unscored"] == "1"
+    assert float(rows[0]["rate"]) == 7 / 8
+
+
+def test_ids_of_different_tasks_are_different_clusters(simtrack, tmp_path):
+    rows = ["unit,task,value"] + [f"{k},{t},{v}" for t, v in (("a", 1), ("b", 0)) for k in range(6)]
+    path = write(tmp_path / "two.csv", "\n".join(rows) + "\n")
+    done = simtrack("score", path, "--by", "source", "--cluster", "id", "--json").json
+    assert done["metrics"][0]["estimates"]["rows"][0]["clusters"] == 12
+    assert done["cluster"] == "task/unit"
+
+
+def test_labels_cannot_become_formulas(simtrack, tmp_path):
+    path = write(
+        tmp_path / "x.csv", 'unit,model,value\na,"=cmd()",1\nb,"=cmd()",0\na,ok,1\nb,ok,1\n'
+    )
+    out = simtrack("score", path, "--by", "model", "--csv").out
+    assert "'=cmd()" in out
+
+
+def test_an_unknown_value_is_refused_or_mapped(simtrack, tmp_path):
+    path = write(tmp_path / "odd.csv", "unit,value\na,1\nb,D\n")
+    done = simtrack("score", path)
+    assert done.code == 2
+    assert "D" in done.err
+    mapped = simtrack("score", path, "--score", "D=0", "--json").json
+    assert mapped["metrics"][0]["estimates"]["rows"][0]["rate"] == 0.5
+    left_out = simtrack("score", path, "--score", "D=unscored", "--json").json
+    assert left_out["metrics"][0]["accounting"][0]["unscored"] == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "message"),
+    [
+        ("", [], "empty"),
+        ("unit,value\n", [], "no trial has a score"),
+        ("unit,value\na,1\n", ["--by", "modle"], "column must be one of"),
+        ("unit,value\na,1\n", ["--map", "value=score"], "score"),
+        ("unit,value\na,1\n", ["--map", "value"], "--map must be of the form KEY=VALUE"),
+        ("unit,value\na,1\n", ["--level", "1"], "level must be strictly between 0 and 1"),
+        ("unit,value\na,1\n", ["--compare", "x", "y"], "levels to compare"),
+        ("unit,value\na,1\n", ["--cluster", "task"], "column must be one of"),
+        ("unit,value\na,1\n", ["--where", "model=x"], "column must be one of"),
+        ("unit,value\na,1\n", ["--estimand", "adherense"], "estimand must be one of"),
+        ("unit,value\na,1\n", ["--by", "unit"], "by must be other than the cluster"),
+        ("\x00\x01\x02 no log", [], "x.csv"),
+    ],
+)
+def test_bad_input_is_one_line(simtrack, tmp_path, content, arguments, message):
+    path = write(tmp_path / "x.csv", content)
+    done = simtrack("score", path, *arguments)
+    assert (done.code, done.out) == (2, ""), done
+    assert message in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_one_cluster_has_a_rate_and_no_interval(simtrack, tmp_path):
+    path = write(tmp_path / "one.csv", "unit,value\na,1\na,0\n")
+    row = simtrack("score", path, "--json").json["metrics"][0]["estimates"]["rows"][0]
+    assert row["rate"] == 0.5
+    assert row["low"] is None
+    assert row["notes"]
+
+
+def test_nothing_scored_says_what_became_of_the_trials(simtrack, tmp_path):
+    path = write(tmp_path / "none.csv", "unit,value\na,\nb,\n")
+    done = simtrack("score", path)
+    assert done.code == 2
+    assert "2 planned, 2 unscored" in done.err

@@ -1,0 +1,103 @@
+"""Studies, provenance and the store."""
+
+from __future__ import annotations
+
+import pathlib
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from simtrack.errors import DataError, InputError
+from simtrack.probe import StoppingRule
+from simtrack.runs import content_hash, find_study, load_study, read_result, run_study
+from simtrack.runs.provenance import largest_difference
+from simtrack.runs.study import parse_study
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ABOUT = dict.fromkeys(("name", "kind", "title", "what", "why", "primary"), "x")
+
+
+def test_shipped_studies_equal_those_of_the_checkout():
+    shipped = sorted((ROOT / "simtrack" / "runs" / "data").glob("*.toml"))
+    assert shipped
+    for path in shipped:
+        assert path.read_bytes() == (ROOT / "studies" / path.stem / "study.toml").read_bytes()
+
+
+def test_a_result_rebuilds_its_own_call(tmp_path):
+    done = run_study("probe_calibration", tmp_path)
+    result = read_result(done.result)
+    exact = StoppingRule().operating_characteristics(
+        result["full"].values, result["ablated"].values
+    )
+    np.testing.assert_array_equal(result["probability"].values, exact["probability"].values)
+    assert result.attrs["content_sha256"] == done.sha256 == content_hash(result)
+    assert run_study(str(done.result), tmp_path / "again").repeats
+
+
+def test_content_hash_sees_values_labels_and_names_but_not_attributes():
+    base = xr.Dataset({"a": ("x", [1.0, 2.0])}, {"x": ["p", "q"]})
+    same = base.assign_attrs(note="other")
+    assert content_hash(same) == content_hash(base)
+    others = [
+        base.assign(a=base["a"] + 1e-16 + 1e-15),
+        base.assign_coords(x=["p", "r"]),
+        base.rename(a="b"),
+    ]
+    assert len({content_hash(d) for d in (base, *others)}) == 4
+
+
+def test_largest_difference():
+    base = xr.Dataset({"a": ("x", [1.0, np.nan]), "n": ("x", [1, 2])})
+    assert largest_difference(base, base) == 0
+    moved = base.assign(a=("x", [1.0 + 1e-9, np.nan]))
+    assert largest_difference(base, moved) == pytest.approx(1e-9, rel=1e-3)
+    assert largest_difference(base, base.assign(n=("x", [1, 3]))) == np.inf
+    assert largest_difference(base, base.assign(a=("x", [1.0, 2.0]))) == np.inf
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({}, r"has no \[study\] table"),
+        ({"study": {"name": "x"}}, "lacks kind, title"),
+        ({"study": ABOUT | {"titel": "x"}}, "Did you mean title"),
+    ],
+)
+def test_incomplete_studies_are_refused(content, message):
+    with pytest.raises((DataError, InputError), match=message):
+        parse_study(content, "study.toml")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ('[rule]\nk_maxx = 3', "key must be one of threshold"),
+        ('[grid]\nstep = "0.3"', "step must be one that divides 1"),
+        ("[gird]\nstep = 1", "table must be one of rule, grid"),
+        ('[rule]\nconfidence = "0.4"', "confidence must be above 1/2"),
+    ],
+)  # fmt: skip
+def test_wrong_settings_write_nothing(tmp_path, change, message):
+    lines = [f'{k} = "{v}"' for k, v in (ABOUT | {"kind": "probe-calibration"}).items()]
+    path = tmp_path / "study.toml"
+    path.write_text("[study]\n" + "\n".join(lines) + "\n" + change + "\n")
+    with pytest.raises(InputError, match=message):
+        run_study(str(path), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_unknown_kind_and_broken_files(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text("[study]\n" + "\n".join(f'{k} = "x"' for k in ABOUT))
+    with pytest.raises(InputError, match="kind must be one of probe-calibration"):
+        run_study(str(path), tmp_path / "out")
+    path.write_text("[study\n")
+    with pytest.raises(DataError, match="not valid TOML"):
+        load_study(path)
+    with pytest.raises(DataError, match="Did you mean probe_calibration"):
+        find_study("probe_calibratoin")
+    xr.Dataset({"a": 1}).to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
+    with pytest.raises(DataError, match="carries no provenance"):
+        run_study(str(tmp_path / "other.nc"), tmp_path / "out")

@@ -1,0 +1,56 @@
+"""The public names and their signatures, frozen: a change here is a change for users.
+
+Write the snapshot anew with SIMTRACK_GOLDEN=write, and read the difference.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import pathlib
+from importlib import import_module
+
+import simtrack
+
+SNAPSHOT = pathlib.Path(__file__).parent / "public_names.txt"
+ROOMS = ("analysis", "counts", "errors", "estimands", "inference", "logs", "options", "plots",
+         "price", "probe", "records", "rng", "runs", "taxonomy", "validate")  # fmt: skip
+
+
+def described(name: str, thing: object) -> list[str]:
+    if inspect.isclass(thing):
+        methods = [
+            f"{name}.{m}{signature(v)}"
+            for m, v in sorted(vars(thing).items())
+            if not m.startswith("_") and (callable(v) or isinstance(v, classmethod | staticmethod))
+        ]
+        return [f"class {name}{signature(thing)}", *methods]
+    return [f"{name}{signature(thing)}"] if callable(thing) else [name]
+
+
+def signature(thing: object) -> str:
+    try:
+        return str(inspect.signature(getattr(thing, "__func__", thing)))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return ""
+
+
+def public() -> str:
+    lines = [f"simtrack.{name}" for name in simtrack.__all__]
+    for room in ROOMS:
+        module = import_module(f"simtrack.{room}")
+        for name in sorted(module.__all__):
+            lines += described(f"simtrack.{room}.{name}", getattr(module, name))
+    return "\n".join(lines) + "\n"
+
+
+def test_public_names_are_those_of_the_snapshot():
+    if os.environ.get("SIMTRACK_GOLDEN") == "write":
+        SNAPSHOT.write_text(public(), "utf-8")
+    assert public().splitlines() == SNAPSHOT.read_text("utf-8").splitlines()
+
+
+def test_every_public_name_can_be_reached():
+    for name in simtrack.__all__:
+        assert getattr(simtrack, name) is not None
+    assert set(dir(simtrack)) == set(simtrack.__all__)
