@@ -18,7 +18,6 @@ from simtrack.probe.states import (
     HIGH,
     LOW,
     NEGATIVE,
-    NOT_CONFIDENT,
     POSITIVE,
     STATE_OF,
     ZERO,
@@ -28,6 +27,7 @@ __all__ = ["DecisionTable", "build_table", "decision_table"]
 
 #: A mass nearer than this to the confidence is decided in exact arithmetic, if the priors allow.
 NEAR: Final = 1e-12
+ZONES: Final = np.array([POSITIVE, ZERO, NEGATIVE], np.int8)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,16 +88,13 @@ def build_table(rule: StoppingRule) -> DecisionTable:
     a_side[1.0 - high >= confidence] = LOW
     b_side = np.zeros((size, size, size), np.int8)
     for masses in difference_masses(rule.prior, rule.prior_of_ablated, rule.zero_band, k_max):
-        k, cell = masses.k, b_side[masses.k, : masses.k + 1, : masses.k + 1]
-        zero = masses.zero
-        watch.note_b(k, masses.positive, zero, masses.negative)
-        cell[masses.positive >= confidence] = POSITIVE
-        cell[zero >= confidence] = ZERO
-        cell[masses.negative >= confidence] = NEGATIVE
+        k = masses.k
+        three = np.stack([masses.positive, masses.zero, masses.negative])
+        watch.note_b(k, three)
+        # at most one of the three wins: its code is the sum over all
+        b_side[k, : k + 1, : k + 1] = np.einsum("zij,z->ij", three >= confidence, ZONES)
     n_ties, n_unresolved = watch.settle(a_side, b_side)
     state = np.array(STATE_OF, np.int8)[a_side[:, :, None], b_side]
-    for k in range(size):
-        state[k, k + 1 :], state[k, :, k + 1 :] = NOT_CONFIDENT, NOT_CONFIDENT
     return DecisionTable(a_side, b_side, state, watch.margin, n_ties, n_unresolved)
 
 
@@ -116,13 +113,15 @@ class _Watch:
         self.near_a = [(int(k) + 1, int(i)) for k, i in np.argwhere(gap[1:] < NEAR)]
         self._narrow(gap[1:])
 
-    def note_b(self, k: int, *masses: NDArray[np.float64]) -> None:
-        if not k:
-            return
-        gap = np.minimum.reduce([abs(mass - self.confidence) for mass in masses])
-        if gap.min() < NEAR:
-            self.near_b += [(k, int(i), int(j)) for i, j in np.argwhere(gap < NEAR)]
-        self._narrow(gap)
+    def note_b(self, k: int, three: NDArray[np.float64]) -> None:
+        gap = np.abs(three - self.confidence)
+        nearest = float(gap.min())
+        if nearest >= NEAR:
+            self.margin = min(self.margin, nearest) if k else self.margin
+        elif k:
+            near = (gap < NEAR).any(axis=0)
+            self.near_b += [(k, int(i), int(j)) for i, j in np.argwhere(near)]
+            self._narrow(gap)
 
     def settle(self, a_side: NDArray[np.int8], b_side: NDArray[np.int8]) -> tuple[int, int]:
         """Decide the near cells in place; return how many were exact ties, how many stay open."""

@@ -201,10 +201,11 @@ def characteristics(
     first, second = found.i / found.k, found.j / found.k
     paths = found.paths.astype(np.float64)
     free_first, free_second = found.paths_full / paths, found.paths_ablated / paths
-    truth = sums.effect
     rounds = np.arange(rule.k_max + 1.0).reshape(-1, *([1] * (by_round.ndim - 1)))
     mean = (rounds * by_round).sum(axis=0)
     spread = ((rounds - mean) ** 2 * by_round).sum(axis=0)
+    naive, free = sums.expect(first), sums.expect(free_first)
+    naive_other, free_other = sums.expect(second), sums.expect(free_second)
     return Characteristics(
         rule=rule,
         full=p,
@@ -214,10 +215,10 @@ def characteristics(
         rounds_probability=by_round,
         expected_rounds=mean,
         sd_rounds=np.sqrt(spread),
-        expected_full=sums.expect(first),
-        expected_ablated=sums.expect(second),
-        rmse_effect=sums.root_mean_square(first - second, truth),
-        unbiased_full=sums.expect(free_first),
-        unbiased_ablated=sums.expect(free_second),
-        rmse_effect_unbiased=sums.root_mean_square(free_first - free_second, truth),
+        expected_full=naive,
+        expected_ablated=naive_other,
+        rmse_effect=sums.rmse_effect(first - second, naive - naive_other),
+        unbiased_full=free,
+        unbiased_ablated=free_other,
+        rmse_effect_unbiased=sums.rmse_effect(free_first - free_second, free - free_other),
     )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.errors import InputError
-from simtrack.probe.beta import levels
+from simtrack.probe.beta import Level, levels
 from simtrack.probe.prior import Beta
 from simtrack.probe.quadrature import Nodes, plain_nodes, smooth_nodes
 
@@ -121,11 +121,9 @@ def _exceedance(
     fraction 1 - s/w of it by parts (w = 1 - z, y = w - s) gives three positive terms, each one
     power smoother at both ends: (y/w) h C + H C / w + (s/w) H c.
     """
-    above = levels(first, nodes.x + band, nodes.y, k_max)
-    at = levels(second, nodes.x, nodes.y + band, k_max)
     a, c = float(first.alpha), float(second.alpha)
     count = np.arange(k_max + 1, dtype=np.float64)[:, None]
-    for upper, lower in zip(above, at, strict=True):
+    for upper, lower in _both_levels(first, second, band, nodes, k_max):
         k = upper.k
         if only and k not in only:
             continue
@@ -138,6 +136,25 @@ def _exceedance(
         rise = upper.term * (a + count[: k + 1]) * (nodes.y / (nodes.x + band))
         left = np.hstack([(rise + upper.survival) * share, upper.survival * share])
         yield k, np.einsum("im,jm->ij", left, np.hstack([1.0 - lower.survival, density]))
+
+
+def _both_levels(
+    first: Beta, second: Beta, band: float, nodes: Nodes, k_max: int
+) -> Iterator[tuple[Level, Level]]:
+    """Posteriors of `first` at s + z and of `second` at s; one recurrence does for equal priors."""
+    if first != second:
+        above = levels(first, nodes.x + band, nodes.y, k_max)
+        at = levels(second, nodes.x, nodes.y + band, k_max)
+        yield from zip(above, at, strict=True)
+        return
+    x = np.concatenate([nodes.x + band, nodes.x])
+    y = np.concatenate([nodes.y, nodes.y + band])
+    m = nodes.x.size
+    for k, survival, term in levels(first, x, y, k_max):
+        yield (
+            Level(k, survival[:, :m], term[:, :m]),
+            Level(k, survival[:, m:], term[:, m:]),
+        )
 
 
 def _settled_nodes(full: Beta, ablated: Beta, zero_band: Fraction, k_max: int) -> Nodes:

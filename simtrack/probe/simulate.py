@@ -130,9 +130,9 @@ def simulate(
     n_probes = integer("n_probes", n_probes, 1)
     threads, chunk = integer("threads", threads, 1), integer("chunk", chunk, 1)
     states = stopping_states(rule)
-    automaton = _automaton(rule, states)
+    stop_at = _stop_cube(rule, states)
     ends = [
-        _run_point(automaton, states.k.size, one, other, seed, n_probes, threads, chunk)
+        _run_point(rule, stop_at, states.k.size, one, other, seed, n_probes, threads, chunk)
         for one, other in zip(p, q, strict=True)
     ]
     return _summary(rule, states, p, q, n_probes, seed, np.array(ends))
@@ -155,20 +155,18 @@ def truth_streams(seed: int, full: Fraction, ablated: Fraction) -> tuple[Stream,
     return first, Stream(seed, "probe draw", form="ablated", **labels)
 
 
-def _automaton(
-    rule: StoppingRule, states: StoppingStates
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Where each record (k, i, j) lies, and which stopping state it is, if one."""
-    widths = np.arange(1, rule.k_max + 2, dtype=np.int64) ** 2
-    first_cell = np.concatenate([[0], np.cumsum(widths)[:-1]])
-    stop_at = np.full(int(widths.sum()), -1, np.int32)
-    cell = first_cell[states.k] + states.i * (states.k + 1) + states.j
+def _stop_cube(rule: StoppingRule, states: StoppingStates) -> NDArray[np.int32]:
+    """Which stopping state each record (k, i, j) is, flat with j fastest; -1 if none."""
+    size = rule.k_max + 1
+    stop_at = np.full(size**3, -1, np.int32)
+    cell = (states.k * size + states.i) * size + states.j
     stop_at[cell] = np.arange(states.k.size, dtype=np.int32)
-    return first_cell, stop_at
+    return stop_at
 
 
 def _run_point(
-    automaton: tuple[NDArray[np.int64], NDArray[np.int32]],
+    rule: StoppingRule,
+    stop_at: NDArray[np.int32],
     n_states: int,
     full: Fraction,
     ablated: Fraction,
@@ -190,7 +188,8 @@ def _run_point(
             size,
             float(full),
             float(ablated),
-            *automaton,
+            rule.k_max + 1,
+            stop_at,
             counts,
         )
         return counts

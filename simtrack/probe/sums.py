@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -42,11 +43,7 @@ class StoppingSums:
         i_run = i[self.starts]
         self.in_p = _powers(pass_p, i_run) * _powers(fail_p, self.k - i_run)
         self.in_q = _powers(pass_q, j) * _powers(fail_q, k - j) * found.paths[self.order]
-        self.effect = np.array(
-            [float(a - b) for a, b in zip(p, q, strict=True)]
-            if paired
-            else [[float(a - b) for b in q] for a in p]
-        )
+        self.effect = _differences(p, q, paired)
 
     def marginals(self, k_max: int) -> tuple[Floats, Floats]:
         """Probabilities of each state and of each number of rounds."""
@@ -65,15 +62,25 @@ class StoppingSums:
         weighted = np.add.reduceat(self.in_q * value[self.order], self.starts, axis=1)
         return self._contract(self.in_p, weighted)
 
-    def root_mean_square(self, value: Floats, truth: Floats) -> Floats:
-        """Root of the mean squared distance of the value to the truth."""
-        second = self.expect(value**2) - 2.0 * truth * self.expect(value) + truth**2
+    def rmse_effect(self, value: Floats, mean: Floats) -> Floats:
+        """Root of the mean squared distance of a value with this mean to the true effect."""
+        second = self.expect(value**2) - 2.0 * self.effect * mean + self.effect**2
         return np.sqrt(np.maximum(second, 0.0))
 
     def _contract(self, in_p: Floats, in_q: Floats) -> Floats:
         pattern = "pg,pg->p" if self.paired else "pg,qg->pq"
         total: Floats = np.einsum(pattern, in_p, in_q)
         return total
+
+
+def _differences(p: Sequence[Fraction], q: Sequence[Fraction], paired: bool) -> Floats:
+    """p - q, subtracted in integers over a common denominator and rounded once."""
+    unit = math.lcm(*(value.denominator for value in (*p, *q)))
+    whole_p = [value.numerator * (unit // value.denominator) for value in p]
+    whole_q = [value.numerator * (unit // value.denominator) for value in q]
+    if paired:
+        return np.array([(a - b) / unit for a, b in zip(whole_p, whole_q, strict=True)])
+    return np.array([[(a - b) / unit for b in whole_q] for a in whole_p])
 
 
 def _powers(base: Sequence[Fraction], exponent: NDArray[np.int64]) -> Floats:

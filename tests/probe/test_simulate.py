@@ -14,7 +14,7 @@ from simtrack.kernels.probe import run_probes
 from simtrack.probe import STATES, StoppingRule, characteristics
 from simtrack.probe.decisions import decision_table
 from simtrack.probe.paths import stopping_states
-from simtrack.probe.simulate import _automaton, simulate, truth_streams
+from simtrack.probe.simulate import _stop_cube, simulate, truth_streams
 from simtrack.probe.states import NOT_CONFIDENT
 
 #: Odds of one false alarm of a |z| test of many at this bound are below 1e-5 each.
@@ -50,14 +50,34 @@ def test_the_kernel_walks_as_numpy_does(rule):
 
 def test_the_kernel_in_plain_python_is_the_same():
     rule = StoppingRule()
-    automaton = _automaton(rule, stopping_states(rule))
+    stop_at = _stop_cube(rule, stopping_states(rule))
     first, second = truth_streams(3, Fraction("0.7"), Fraction("0.4"))
-    arguments = (first.words, second.words, np.uint64(5), 40, 0.7, 0.4, *automaton)
+    arguments = (first.words, second.words, np.uint64(5), 40, 0.7, 0.4, 31, stop_at)
     compiled, plain = (np.zeros(stopping_states(rule).k.size, np.int64) for _ in range(2))
     run_probes(*arguments, compiled)
     run_probes.py_func(*arguments, plain)
     assert np.array_equal(compiled, plain)
     assert compiled.sum() == 40
+
+
+def test_a_tie_of_the_first_words_is_settled_by_the_second():
+    # rates that share their first 32 bits with a word that is drawn: all 64 bits must decide, as
+    # they do in the streams' own Bernoulli draws
+    rule = StoppingRule(k_min=4, k_max=4)
+    seed, truth = 8, Fraction(1, 2)
+    first, second = truth_streams(seed, truth, truth)
+    word = int(np.ravel(first.uniform(replicates=1, clusters=1))[0] * 2.0**32)
+    for rate in (word / 2**32, (word + 0.5) / 2**32, (word + 1) / 2**32):
+        f = first.bernoulli(rate, 4, replicates=300, clusters=1)[:, 0].sum(axis=1)
+        s = second.bernoulli(0.5, 4, replicates=300, clusters=1)[:, 0].sum(axis=1)
+        states = stopping_states(rule)
+        counts = np.zeros(states.k.size, np.int64)
+        stop_at = _stop_cube(rule, states)
+        run_probes(first.words, second.words, np.uint64(0), 300, rate, 0.5, 5, stop_at, counts)
+        expected = [
+            int(((f == i) & (s == j)).sum()) for i, j in zip(states.i, states.j, strict=True)
+        ]
+        assert counts.tolist() == expected
 
 
 def digest(**how):
