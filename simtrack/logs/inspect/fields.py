@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-__all__ = ["Header", "JsonLog", "Message", "Sample", "Score", "Usage"]
+__all__ = ["Config", "Dataset", "Header", "JsonLog", "Message", "Sample", "Score", "Usage"]
 
 
 class Message(Struct, gc=False):
@@ -85,8 +85,8 @@ class Spec(Struct):
     created: str | None = None
     task_args: dict[str, Any] | None = None
     solver: str | None = None
-    dataset: Dataset = field(default_factory=Dataset)
-    config: Config = field(default_factory=Config)
+    dataset: Dataset | None = None
+    config: Config | None = None
     scorers: list[ScorerSpec] | None = None
     packages: dict[str, Any] | None = None
 

@@ -49,7 +49,7 @@ def metric_columns(header: Header, samples: Sequence[Sample]) -> dict[str, list[
 
 
 def choose_metrics(
-    columns: dict[str, list[Any]], metric: str | Sequence[str] | None
+    columns: dict[str, list[Any]], metric: str | Sequence[str] | None, label: str
 ) -> dict[str, list[Any]]:
     """Keep the metrics that were asked for, or refuse and print those there are."""
     if metric is None:
@@ -58,7 +58,7 @@ def choose_metrics(
     for name in wanted:
         if name not in columns:
             known = ", ".join(columns) or "(this log has no score)"
-            raise InputError("metric", f"one of {known}", repr(name))
+            raise InputError("metric", f"one of {known}", repr(name), where=label)
     return {name: columns[name] for name in wanted}
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from simtrack.counts import Loss
 from simtrack.logs.columns import label as as_label
+from simtrack.logs.inspect.fields import Config, Dataset
 from simtrack.logs.inspect.source import InspectLog
 
 __all__ = ["Plan", "losses_by_metric", "plan_of"]
@@ -37,15 +38,17 @@ def plan_of(log: InspectLog) -> Plan:
     """
     spec = log.header.eval
     results = log.header.results
-    epochs = max(spec.config.epochs or 1, 1)
+    config, dataset = spec.config or Config(), spec.dataset or Dataset()
+    epochs = max(config.epochs or 1, 1)
     seen = {(as_label(s.id) or "", s.epoch) for s in log.samples}
     stops = results.early_stopping.early_stops if results and results.early_stopping else ()
     early = tuple(c for c in ((as_label(s.id) or "", s.epoch) for s in stops) if c not in seen)
-    ids = [as_label(i) or "" for i in spec.dataset.sample_ids or ()]
+    ids = [as_label(i) or "" for i in dataset.sample_ids or ()]
+    stopped = set(early)
     listed = [(i, e) for e in range(1, epochs + 1) for i in ids]
-    drawn = len(listed) or _bounded(spec.dataset.samples, spec.config.limit) * epochs
+    drawn = len(listed) or _bounded(dataset.samples, config.limit) * epochs
     stated = (results.total_samples if results else None) or 0
-    lost = [cell for cell in listed if cell not in seen and cell not in set(early)]
+    lost = [cell for cell in listed if cell not in seen and cell not in stopped]
     covered = len(seen) + len(early) + len(lost)
     planned = max(drawn, covered, stated)
     note = ""

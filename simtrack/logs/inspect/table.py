@@ -59,7 +59,7 @@ def to_records(
     tokens_in, tokens_out, duration_s, working_s, cost_usd; they repeat in the rows of a sample.
     Rows keep the order of the file; the metrics of a sample follow one another.
     """
-    columns = choose_metrics(metric_columns(log.header, log.samples), metric)
+    columns = choose_metrics(metric_columns(log.header, log.samples), metric, log.label)
     reader = ScoreReader(scores)
     fates = _fates(log, columns, reader)
     reader.refuse_unknown(log.label, list(columns))
