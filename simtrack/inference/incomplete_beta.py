@@ -21,7 +21,7 @@ _TINY = 1e-300
 _EPSILON = 2.0**-53
 #: Below this argument log-gamma is small enough for Stirling's error to be a plain difference.
 _STIRLING_FROM = 16.0
-_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 
 
 def beta_cdf(x: float, a: float, b: float) -> float:

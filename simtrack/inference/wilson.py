@@ -157,6 +157,8 @@ def _notes(
             )
             lines.append(f"effective n from the {source}: design effect {inflation[k]:.3g}")
         elif found.design_effect[k] < 1.0:
-            lines.append("clusters differ less than chance: the effective n is held at n")
+            lines.append(
+                "clusters differ less than chance would have it: the naive standard error is used"
+            )
         notes.append(tuple(lines))
     return tuple(notes)

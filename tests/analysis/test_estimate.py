@@ -58,10 +58,18 @@ def test_h18_rows_without_a_cluster_are_refused_or_stand_alone():
 
 def test_scores_outside_zero_and_one_get_the_cluster_t_interval():
     records = Records.from_columns({"unit": UNITS, "value": [3.0, 5.0, 1.0, 0.5, 2.0, 2.5]})
-    row = estimate(records).rows[0]
-    assert row.method == "cluster t(G-1)"
-    assert "outside [0, 1]" in row.notes[0]
-    assert row.low < 0.5
+    for table in (records, records.sums(), records.sums().totals()):
+        row = estimate(table).rows[0]
+        assert row.method == "cluster t(G-1)"
+        assert "outside [0, 1]" in row.notes[0]
+
+
+def test_sums_of_partial_scores_say_how_their_range_is_known():
+    records = Records.from_columns({"unit": UNITS, "value": [1, 1, 0, 0.5, 0, 0]})
+    assert estimate(records).rows[0].notes == ()
+    row = estimate(records.sums()).rows[0]
+    assert row.method.startswith("Wilson")
+    assert row.notes == ("scores lie in [0, 1] as far as their sums and squares can tell",)
 
 
 def test_partial_scores_are_rates_still():

@@ -94,8 +94,15 @@ def test_a_random_denominator_is_linearised():
     assert found.clustered_se[0] == pytest.approx(se, rel=5e-3)  # they differ by O(1/G)
 
 
+def test_the_effective_number_is_never_above_n():
+    found = clustered_rates(Totals.from_arrays([10, 10, 11, 10], [20] * 4))
+    assert found.design_effect[0] < 0.1
+    assert found.effective_n[0] == 80
+
+
 def test_equal_rates_in_unequal_clusters_are_no_spread_in_spite_of_rounding():
-    found = clustered_rates(Totals.from_arrays([1, 2, 3, 7], [3, 6, 9, 21]))
+    # One in 49 everywhere: in doubles x - p m comes to 1e-16 to 9e-16.
+    found = clustered_rates(Totals.from_arrays([1, 2, 3, 6, 7], [49, 98, 147, 294, 343]))
     assert found.no_spread[0]
     assert found.clustered_se[0] == 0.0
     assert "no sign of precision" in found.notes[0][0]

@@ -81,8 +81,9 @@ def test_equal_differences_give_no_interval_of_width_zero(top, mean):
     assert found.test.exact == (Fraction(2, 128) if mean else 1)
 
 
-def test_equal_differences_of_thirds_are_recognised_in_spite_of_rounding():
-    top, bottom = [[1, 0], [2, 0], [3, 0], [7, 0]], [[3, 3], [6, 3], [9, 5], [21, 2]]
+def test_equal_differences_of_tenths_are_recognised_in_spite_of_rounding():
+    top, bottom = [[3, 2], [1, 0], [6, 4]], [[10, 10], [10, 10], [20, 20]]
+    assert 0.3 - 0.2 != 0.1 - 0.0
     assert paired_difference(Totals.from_arrays(top, bottom)).low is None
 
 

@@ -47,6 +47,12 @@ def test_ends_enclose_the_rate_exactly(k, n, critical):
     assert (high == 1.0) or k < n
 
 
+def test_a_small_low_end_keeps_its_digits():
+    # 50-digit decimal arithmetic of the textbook formula; in doubles that loses six digits.
+    low, _ = wilson_limits(1e-6, 10, 2)
+    assert float(low) == pytest.approx(2.4999875000843743594e-12, rel=ROUNDING)
+
+
 @pytest.mark.parametrize(("k", "n"), [(1, 10), (5, 12), (30, 33), (999, 1000)])
 def test_each_end_solves_the_score_equation(k, n):
     for end in wilson(k, n, level=0.9):
@@ -88,7 +94,7 @@ def test_one_trial_a_cluster_is_plain_wilson_with_t_for_z():
 def test_clusters_more_alike_than_chance_buy_nothing():
     found = wilson_clustered(Totals.from_arrays([10, 10, 11, 10], [20] * 4))
     assert found.effective_n[0] == pytest.approx(80, rel=ROUNDING)
-    assert "held at n" in found.notes[0][-1]
+    assert "the naive standard error is used" in found.notes[0][-1]
 
 
 @pytest.mark.parametrize("k", [0, 20])
