@@ -41,3 +41,21 @@ def test_readme_quick_start_has_its_two_blocks():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     quick = text.split("## Quick start")[1].split("\n## ")[0]
     assert len(re.findall(r"^```sh\n.*?^```", quick, flags=re.M | re.S)) == 2
+
+
+def test_the_python_of_the_readme_runs():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for block in re.findall(r"^```python\n(.*?)^```", text, flags=re.M | re.S):
+        names: dict[str, object] = {}
+        exec(compile(block, "README.md", "exec"), names)
+        assert names["oc"].sizes["state"] == 6
+        assert names["decision"] is None
+
+
+def test_the_help_of_the_readme_is_what_calibrate_prints(capsys):
+    from simtrack.cli.main import main
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    command, shown = re.findall(r"^```console\n\$ simtrack (.*?)\n(.*?)^```", text, re.M | re.S)[0]
+    assert main(command.split()) == 0
+    assert capsys.readouterr().out == shown
