@@ -139,7 +139,7 @@ def compare(
     source = read_totals(table, estimand, (factor,), cluster, missing_cluster)
     totals = source.totals
     first, second = _column(totals, factor, a), _column(totals, factor, b)
-    paired = paired_difference(totals, first, second, level=level)
+    paired = paired_difference(totals, first, second, level=level, bounded=source.bounded)
     alpha = round(1.0 - level, 12)
     refused = None if paired.test is None else paired.test.refusal(alpha)
     usable = paired.test is not None and refused is None

@@ -78,7 +78,12 @@ class PairedDifference:
 
 
 def paired_difference(
-    totals: Totals, first: int = 0, second: int = 1, *, level: float = 0.95
+    totals: Totals,
+    first: int = 0,
+    second: int = 1,
+    *,
+    level: float = 0.95,
+    bounded: bool = False,
 ) -> PairedDifference:
     """How much higher is condition `first` than `second`, given that clusters have both?
 
@@ -90,6 +95,8 @@ def paired_difference(
         Columns of `totals`.
     level : float
         Confidence level.
+    bounded : bool
+        Scores lie in [0, 1], so the ends are held within -1 and 1 (and a note says so).
 
     Examples
     --------
@@ -118,7 +125,7 @@ def paired_difference(
     gaps = rates[:, 0] - rates[:, 1]
     test = sign_flip(exact if exact is not None else gaps)
     means = rates.sum(axis=0) / counts[0]
-    se, low, high, p, more = _t_interval(gaps, test.statistic, level)
+    se, low, high, p, more = _t_interval(gaps, test.statistic, level, bounded)
     pooled, pooled_se = _pooled(top, bottom)
     return PairedDifference(
         *counts,
@@ -165,8 +172,9 @@ def _exact_differences(
 
 
 def _t_interval(
-    gaps: Floats, mean: float, level: float
+    gaps: Floats, mean: float, level: float, bounded: bool
 ) -> tuple[float | None, float | None, float | None, float | None, tuple[str, ...]]:
+    """Give standard error, low, high, p and notes."""
     g = gaps.size
     if g == 1:
         return None, None, None, None, ("one paired cluster: no standard error, no interval",)
@@ -177,7 +185,11 @@ def _t_interval(
         return 0.0, None, None, None, (note,)
     se = (ss / (g - 1) / g) ** 0.5
     half = t_critical(level, g - 1) * se
-    return se, mean - half, mean + half, 2.0 * t_cdf(-abs(mean) / se, g - 1), ()
+    low, high, pvalue = mean - half, mean + half, 2.0 * t_cdf(-abs(mean) / se, g - 1)
+    if bounded and (low < -1.0 or high > 1.0):
+        note = "the interval is cut off where a difference of rates ends"
+        return se, max(low, -1.0), min(high, 1.0), pvalue, (note,)
+    return se, low, high, pvalue, ()
 
 
 def _pooled(

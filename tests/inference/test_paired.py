@@ -37,6 +37,14 @@ def test_the_sign_flip_p_sits_beside_it_on_exact_fractions():
     assert found.test.statistic == pytest.approx((30 + 36 + 40 + 30) / 60 / 6, rel=ROUNDING)
 
 
+def test_a_difference_of_rates_ends_at_one():
+    totals = Totals.from_arrays([[4, 0], [2, 0]], [[4, 4]] * 2)
+    free, held = paired_difference(totals), paired_difference(totals, bounded=True)
+    assert free.high == pytest.approx(0.75 + 12.706204736 * 0.25, rel=1e-9)  # t(1) at .975
+    assert (held.low, held.high) == (-1.0, 1.0)
+    assert held.notes[-1] == "the interval is cut off where a difference of rates ends"
+
+
 def test_the_order_of_the_columns_only_turns_the_sign():
     there = paired_difference(Totals.from_arrays(TOP, BOTTOM), 0, 1)
     back = paired_difference(Totals.from_arrays(TOP, BOTTOM), 1, 0)
