@@ -219,6 +219,95 @@ def test_a_later_reading_of_a_cell_counts(make_log, log_parts):
     assert records.notes == ("made.eval: 1 members occur more than once; the last one counts",)
 
 
+def write_json(tmp_path, log):
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(log))
+    return path
+
+
+def test_a_header_alone_is_a_plan_without_rows(log_parts, tmp_path):
+    header, _ = log_parts
+    stated = [{"name": "match", "scorer": "match", "metrics": {"accuracy": {"value": 1}}}]
+    log = header(results={"total_samples": 2, "completed_samples": 2, "scores": stated})
+    records = read_log(write_json(tmp_path, log))
+    assert len(records) == 0
+    assert tally(records, model="mockllm/model", metric="match") == {"missing": 2}
+    assert records.notes == ("log.json: the file holds no samples, only the header",)
+
+
+def test_the_last_reading_of_a_cell_in_one_object_counts(log_parts, tmp_path):
+    header, sample = log_parts
+    log = header(samples=[sample("a", 1), sample("b", 1), sample("a", 0)])
+    records = read_log(write_json(tmp_path, log))
+    assert rows(records, "unit", "value") == [("a", 0.0), ("b", 1.0)]
+    assert records.notes == ("log.json: 1 older readings of a sample were superseded",)
+
+
+def test_a_log_without_sample_members_falls_back_on_its_summaries(zips, log_parts, tmp_path):
+    entry, write = zips
+    header, sample = log_parts
+    brief = [sample("a", "C"), sample("b", "I", error="boom", limit="token")]
+    members = {"header.json": header(), "summaries.json": brief}
+    path = tmp_path / "x.eval"
+    path.write_bytes(write([entry(n, json.dumps(d).encode()) for n, d in members.items()]))
+    records = read_log(path)
+    assert rows(records, "unit", "status", "limit") == [
+        ("a", "scored", None),
+        ("b", "errored", "token"),
+    ]
+    assert "2 samples are known from the summaries alone" in records.notes[0]
+
+
+def test_journal_summaries_are_read_in_the_order_of_their_numbers(zips, log_parts, tmp_path):
+    entry, write = zips
+    header, sample = log_parts
+    start = {name: value for name, value in header().items() if name in ("version", "eval")}
+    members = {
+        "_journal/start.json": start,
+        "_journal/summaries/10.json": [sample("a", 0)],
+        "_journal/summaries/9.json": [sample("a", 1), sample("b", 1)],
+    }
+    path = tmp_path / "x.eval"
+    path.write_bytes(write([entry(n, json.dumps(d).encode()) for n, d in members.items()]))
+    records = read_log(path, detail="summaries")
+    assert rows(records, "unit", "value") == [("a", 0.0), ("b", 1.0)]
+    assert "run status is started: 2 of 2 planned samples left a row" in " ".join(records.notes)
+
+
+def test_a_newer_version_and_invalidated_summaries_are_told(make_log, log_parts):
+    _, sample = log_parts
+    records = read_log(make_log([sample("a", 1)], version=9))
+    assert "log version 9 is newer than this reader knows (2)" in records.notes[0]
+
+
+def test_limits_that_the_scorer_survived_are_kept_apart(make_log, log_parts):
+    _, sample = log_parts
+    halted = {"type": "token", "limit": 100}
+    path = make_log([sample("a", 1, limit=halted), sample("b", None, limit=halted)])
+    records = read_log(path)
+    assert rows(records, "unit", "status", "limit", "reason") == [
+        ("a", "scored", "token", None),
+        ("b", "limited", "token", "halted by the token limit; score is null"),
+    ]
+
+
+def test_usage_adds_up_over_models_and_no_price_is_no_zero(make_log, log_parts):
+    _, sample = log_parts
+    usage = {
+        "m1": {"input_tokens": 10, "output_tokens": 2, "total_cost": 0.5},
+        "m2": {"input_tokens": 1, "output_tokens": 3, "total_cost": None},
+    }
+    free = {"m1": {"input_tokens": 5, "output_tokens": 1, "total_cost": None}}
+    path = make_log(
+        [sample("a", 1, model_usage=usage, total_time=2.5), sample("b", 1, model_usage=free)]
+    )
+    records = read_log(path)
+    assert rows(records, "tokens_in", "tokens_out") == [(11.0, 5.0), (5.0, 1.0)]
+    assert records.numbers["cost_usd"][0] == 0.5
+    assert np.isnan(records.numbers["cost_usd"][1])
+    assert records.numbers["duration_s"][0] == 2.5
+
+
 BROKEN = {
     "not a log": ({"a.txt": b"x"}, "a zip archive, but not an Inspect log: it holds a.txt and no"),
     "nothing": ({}, "it holds nothing and no header.json"),

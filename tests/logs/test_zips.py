@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simtrack.errors import DataError
-from simtrack.logs import inflate
 from simtrack.logs.zips import Archive
 
 TEXT = b'{"id": "a"}' * 40
@@ -173,7 +172,3 @@ def test_any_mutation_is_read_as_it_was_or_refused(zips, data):
             continue
         # A changed name or CRC field cannot make other content pass: it is one of ours, or empty.
         assert found in contents.values() or not found
-
-
-def test_the_cap_is_the_only_thing_between_us_and_memory():
-    assert inflate.MEMBER_MAX_BYTES == 1 << 30
