@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+import threading
 import zlib
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ MEMBER_MAX_BYTES = 1 << 30
 _RATIO_FLOOR_BYTES = 64 << 20
 _RATIO_MAX = 2_000
 _STORED, _DEFLATE, _ZSTD = 0, 8, 93
+_THREAD = threading.local()
 _METHODS = {12: "bzip2", 14: "LZMA", 95: "XZ", 9: "deflate64", 1: "shrink", 6: "implode"}
 
 
@@ -95,8 +96,11 @@ def _zstd(packed: bytes | memoryview, size: int, label: str) -> bytes:
     return data
 
 
-@functools.cache
 def _decompressor() -> zstandard.ZstdDecompressor:
+    """Give this thread's decompressor: one may not serve two threads at a time."""
     import zstandard
 
-    return zstandard.ZstdDecompressor()
+    found: zstandard.ZstdDecompressor | None = getattr(_THREAD, "decompressor", None)
+    if found is None:
+        found = _THREAD.decompressor = zstandard.ZstdDecompressor()
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import io
 import zipfile
 
@@ -137,6 +138,18 @@ def test_a_broken_directory_or_zip64_record_is_refused(zips):
         broken = bytes(data).replace(signature, b"XXXX")
         with pytest.raises(DataError, match="cannot be trusted"):
             opened(broken)
+
+
+def test_threads_do_not_share_a_decompressor(zips):
+    entry, write = zips
+    data = write([entry(f"m{k}", TEXT + bytes([k]), 93) for k in range(50)])
+
+    def read_all(_: int) -> bool:
+        archive = opened(data)
+        return all(archive.read(f"m{k}") == TEXT + bytes([k]) for k in range(50))
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(read_all, range(20)))
 
 
 def test_names_are_labels_and_nothing_is_written(zips, tmp_path, monkeypatch):
