@@ -77,6 +77,13 @@ def test_a_stage_is_not_assigned_at_random():
     assert "stage is not assigned at random" in found.notes[-1]
 
 
+def test_a_difference_of_rates_is_cut_off_at_one():
+    first, second = {"q1": 1.0, "q2": 1.0, "q3": 0.0}, {"q1": 0.0, "q2": 0.0, "q3": 0.0}
+    found = compare(two(first, second), "A", "B", factor="model")
+    assert found.paired.high == 1.0
+    assert any("cut off" in note for note in found.notes)
+
+
 def test_equal_everywhere_is_stated():
     found = compare(two(H08_A, H08_A), "A", "B", factor="model")
     assert (found.paired.difference, found.paired.low, found.pvalue) == (0.0, None, None)

@@ -64,6 +64,11 @@ def test_scores_outside_zero_and_one_get_the_cluster_t_interval():
         assert "outside [0, 1]" in row.notes[0]
 
 
+def test_squares_betray_scores_above_one():
+    totals = Totals.from_arrays([1.5, 1.0, 0.0], [2, 2, 2], square=[2.25, 1.0, 0.0])
+    assert estimate(totals).rows[0].method == "cluster t(G-1)"
+
+
 def test_sums_of_partial_scores_say_how_their_range_is_known():
     records = Records.from_columns({"unit": UNITS, "value": [1, 1, 0, 0.5, 0, 0]})
     assert estimate(records).rows[0].notes == ()
