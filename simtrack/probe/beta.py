@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +30,11 @@ class Level(NamedTuple):
 
 
 def levels(
-    prior: Beta, x: NDArray[np.float64], y: NDArray[np.float64], k_max: int
+    prior: Beta,
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    k_max: int,
+    rounds: Iterable[int] | None = None,
 ) -> Iterator[Level]:
     """What are the survival function and density of every posterior, round after round?
 
@@ -44,34 +48,28 @@ def levels(
         Points in (0, 1) and their complements 1 - x, both given so that neither is rounded away.
     k_max : int
         Last round.
+    rounds : iterable of int, optional
+        Only these rounds, none above k_max.
 
     Yields
     ------
     Level
-        For k = 0, 1, ..., k_max.
+        For k = 0, 1, ..., k_max, or each of `rounds`.
 
     References
     ----------
     DLMF 8.17.20 and 8.17.21 (one-step recurrences of the incomplete beta function).
     """
-    alpha, beta = float(prior.alpha), float(prior.beta)
-    term = _first_term(prior, x, y)[None, :]
-    base = beta_survival(prior, x, y)
-    passes = np.arange(k_max + 1, dtype=np.float64)[:, None]
-    for k in range(k_max + 1):
-        survival = np.empty((k + 1, x.size))
-        survival[0] = base
-        np.cumsum(term[:k], axis=0, out=survival[1:])
-        survival[1:] += base
-        yield Level(k, survival, term)
-        if k == k_max:
-            return
-        base = np.maximum(base - term[0] * (alpha / (beta + k)) * y, 0.0)
-        grown = np.empty((k + 2, x.size))
-        fails = beta + (k - passes[: k + 1])
-        np.multiply(term, ((alpha + beta + k) / fails) * y, out=grown[:-1])
-        grown[-1] = term[-1] * ((alpha + beta + k) / (alpha + k + 1.0)) * x
-        term = grown
+    factor = _factors(float(prior.alpha), float(prior.beta), k_max)
+    passes = _powers_times(np.ones_like(x), x, k_max)
+    fails = _powers_times(_first_term(prior, x, y), y, k_max)[::-1]
+    base = _survival_of_no_pass(prior, x, y, factor[:, 0], fails[::-1])
+    for k in range(k_max + 1) if rounds is None else rounds:
+        term = factor[k, : k + 1, None] * passes[: k + 1]
+        term *= fails[k_max - k :]
+        survival = np.empty_like(term)
+        survival[0], survival[1:] = base[k], term[:-1]
+        yield Level(k, np.cumsum(survival, axis=0, out=survival), term)
 
 
 def beta_survival(
@@ -108,6 +106,45 @@ def beta_survival(
     above = ~below
     out[above] = front[above] * (a / b) * _lentz(b, a, y[above])
     return out
+
+
+def _factors(alpha: float, beta: float, k_max: int) -> NDArray[np.float64]:
+    """What multiplies x^i y^(k-i) times the first term, shape (k, i); junk where i > k.
+
+    It is (alpha + beta)_k / ((alpha + 1)_i (beta)_(k-i)) in rising factorials, built from ratios
+    so that nothing overflows.
+    """
+    count = np.arange(k_max + 1.0)
+    out = np.empty((k_max + 1, k_max + 1))
+    out[0, 0] = 1.0
+    out[1:, 0] = np.cumprod((alpha + beta + count[:-1]) / (beta + count[:-1]))
+    np.divide(beta + count[:, None] - count[1:], alpha + count[1:], out=out[:, 1:])
+    return np.cumprod(out, axis=1, out=out)
+
+
+def _powers_times(
+    start: NDArray[np.float64], x: NDArray[np.float64], n: int
+) -> NDArray[np.float64]:
+    """start * x^i for i = 0 ... n, shape (n + 1, m)."""
+    out = np.empty((n + 1, x.size))
+    out[0], out[1:] = start, x
+    return np.multiply.accumulate(out, axis=0, out=out)
+
+
+def _survival_of_no_pass(
+    prior: Beta,
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    factor: NDArray[np.float64],
+    fails: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """P(rate > x) after k fails and no pass, for every k, shape (k_max + 1, m)."""
+    out = np.empty_like(fails)
+    out[0] = beta_survival(prior, x, y)
+    shrink = float(prior.alpha) / (float(prior.beta) + np.arange(fails.shape[0] - 1.0))
+    out[1:] = fails[1:] * (-shrink * factor[:-1])[:, None]
+    np.cumsum(out, axis=0, out=out)
+    return np.maximum(out, 0.0, out=out)
 
 
 def _first_term(prior: Beta, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:

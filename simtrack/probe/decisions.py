@@ -89,12 +89,12 @@ def build_table(rule: StoppingRule) -> DecisionTable:
     b_side = np.zeros((size, size, size), np.int8)
     for masses in difference_masses(rule.prior, rule.prior_of_ablated, rule.zero_band, k_max):
         k = masses.k
-        three = np.stack([masses.positive, masses.zero, masses.negative])
-        watch.note_b(k, three)
+        watch.note_b(k, masses.zones)
         # at most one of the three wins: its code is the sum over all
-        b_side[k, : k + 1, : k + 1] = np.einsum("zij,z->ij", three >= confidence, ZONES)
+        b_side[k, : k + 1, : k + 1] = np.einsum("zij,z->ij", masses.zones >= confidence, ZONES)
     n_ties, n_unresolved = watch.settle(a_side, b_side)
-    state = np.array(STATE_OF, np.int8)[a_side[:, :, None], b_side]
+    pair = a_side[:, :, None] * np.int8(len(STATE_OF[0])) + b_side
+    state = np.take(np.array(STATE_OF, np.int8).ravel(), pair)
     return DecisionTable(a_side, b_side, state, watch.margin, n_ties, n_unresolved)
 
 

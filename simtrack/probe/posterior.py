@@ -20,20 +20,34 @@ __all__ = ["Masses", "difference_masses", "high_masses"]
 #: Two successive node counts must agree to this before masses of real-valued priors are used.
 STABLE: Final = 2e-13
 NODES_MAX: Final = 2000
-ALL: Final[frozenset[int]] = frozenset()
 
 
 class Masses(NamedTuple):
-    """P(F - S > z) and P(F - S < -z) after k rounds, shape (k+1, k+1) by (i, j)."""
+    """The three masses of the effect after k rounds, by (i, j).
+
+    `zones` has shape (3, k + 1, k + 1): P(F - S > z), P(|F - S| <= z), P(F - S < -z).
+    """
 
     k: int
-    positive: NDArray[np.float64]
-    negative: NDArray[np.float64]
+    zones: NDArray[np.float64]
+
+    @property
+    def positive(self) -> NDArray[np.float64]:
+        """P(F - S > z), shape (k + 1, k + 1)."""
+        mass: NDArray[np.float64] = self.zones[0]
+        return mass
 
     @property
     def zero(self) -> NDArray[np.float64]:
-        """P(|F - S| <= z), what the other two masses leave."""
-        return np.maximum(1.0 - self.positive - self.negative, 0.0)
+        """P(|F - S| <= z), what the other two masses leave, shape (k + 1, k + 1)."""
+        mass: NDArray[np.float64] = self.zones[1]
+        return mass
+
+    @property
+    def negative(self) -> NDArray[np.float64]:
+        """P(F - S < -z), shape (k + 1, k + 1)."""
+        mass: NDArray[np.float64] = self.zones[2]
+        return mass
 
 
 def high_masses(prior: Beta, threshold: Fraction, k_max: int) -> NDArray[np.float64]:
@@ -104,15 +118,30 @@ def difference_masses(
     upward = _exceedance(full, ablated, band, nodes, k_max)
     if full == ablated:
         for k, positive in upward:
-            yield Masses(k, positive, positive.T)
+            yield _masses(k, positive, positive.T)
         return
     downward = _exceedance(ablated, full, band, nodes, k_max)
     for (k, positive), (_, negative) in zip(upward, downward, strict=True):
-        yield Masses(k, positive, negative.T)
+        yield _masses(k, positive, negative.T)
+
+
+def _masses(k: int, positive: NDArray[np.float64], negative: NDArray[np.float64]) -> Masses:
+    zones = np.empty((3, k + 1, k + 1))
+    zones[0], zones[2] = positive, negative
+    np.subtract(1.0, zones[0], out=zones[1])
+    zones[1] -= zones[2]
+    np.maximum(zones[1], 0.0, out=zones[1])
+    return Masses(k, zones)
 
 
 def _exceedance(
-    first: Beta, second: Beta, band: float, nodes: Nodes, k_max: int, *, only: frozenset[int] = ALL
+    first: Beta,
+    second: Beta,
+    band: float,
+    nodes: Nodes,
+    k_max: int,
+    *,
+    rounds: tuple[int, ...] | None = None,
 ) -> Iterator[tuple[int, NDArray[np.float64]]]:
     """P(first - second > z) for all (passes of first, passes of second), k = 0 ... k_max.
 
@@ -123,10 +152,8 @@ def _exceedance(
     """
     a, c = float(first.alpha), float(second.alpha)
     count = np.arange(k_max + 1, dtype=np.float64)[:, None]
-    for upper, lower in _both_levels(first, second, band, nodes, k_max):
+    for upper, lower in _both_levels(first, second, band, nodes, k_max, rounds):
         k = upper.k
-        if only and k not in only:
-            continue
         density = lower.term * (c + count[: k + 1])
         if nodes.is_polynomial:
             density *= nodes.weight / nodes.x
@@ -139,18 +166,23 @@ def _exceedance(
 
 
 def _both_levels(
-    first: Beta, second: Beta, band: float, nodes: Nodes, k_max: int
+    first: Beta,
+    second: Beta,
+    band: float,
+    nodes: Nodes,
+    k_max: int,
+    rounds: tuple[int, ...] | None,
 ) -> Iterator[tuple[Level, Level]]:
     """Posteriors of `first` at s + z and of `second` at s; one recurrence does for equal priors."""
     if first != second:
-        above = levels(first, nodes.x + band, nodes.y, k_max)
-        at = levels(second, nodes.x, nodes.y + band, k_max)
+        above = levels(first, nodes.x + band, nodes.y, k_max, rounds)
+        at = levels(second, nodes.x, nodes.y + band, k_max, rounds)
         yield from zip(above, at, strict=True)
         return
     x = np.concatenate([nodes.x + band, nodes.x])
     y = np.concatenate([nodes.y, nodes.y + band])
     m = nodes.x.size
-    for k, survival, term in levels(first, x, y, k_max):
+    for k, survival, term in levels(first, x, y, k_max, rounds):
         yield (
             Level(k, survival[:, :m], term[:, :m]),
             Level(k, survival[:, m:], term[:, m:]),
@@ -181,11 +213,11 @@ def _trial(
     full: Beta, ablated: Beta, zero_band: Fraction, k_max: int, nodes: Nodes
 ) -> NDArray[np.float64]:
     """Masses of the rounds where ends are sharpest (1) and peaks are narrowest (k_max), flat."""
-    band, only = float(zero_band), frozenset({1, k_max})
+    band, rounds = float(zero_band), (1, k_max)
     ways = ((full, ablated),) if full == ablated else ((full, ablated), (ablated, full))
     parts = [
         mass.ravel()
         for first, second in ways
-        for _, mass in _exceedance(first, second, band, nodes, k_max, only=only)
+        for _, mass in _exceedance(first, second, band, nodes, k_max, rounds=rounds)
     ]
     return np.concatenate(parts)
