@@ -1,6 +1,6 @@
 """Write a table of every Inspect log in a folder: what it holds, or why it is refused.
 
-Run: python studies/inspect_inventory.py FOLDER -o TABLE.md      (or TABLE.csv)
+Run: python studies/inspect_inventory/inventory.py FOLDER -o TABLE.md      (or TABLE.csv)
 
 One row a file: the trials planned, what became of each on the first metric, the mean score, and
 the mean that the file's own header states. Where the two differ, the notes say why.
