@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simtrack.counts.factor import natural_order
 from simtrack.counts.losses import Losses
 from simtrack.errors import InputError
 
@@ -98,6 +99,34 @@ class Totals:
             tuple(by) if conditions is not None or columns == 1 else ("condition",),
             name,
         )
+
+    @classmethod
+    def stack(cls, parts: Sequence[Totals], names: Sequence[str], name: str) -> Totals:
+        """Put single-condition totals side by side, matched by cluster label, as named columns.
+
+        A cluster that a part lacks has nothing (0 over 0) in its column. The result is what every
+        linear combination of ratios is computed from.
+
+        Examples
+        --------
+        >>> a = Totals.from_arrays([1, 2], [2, 2], clusters=["x", "y"])
+        >>> b = Totals.from_arrays([1], [4], clusters=["y"])
+        >>> Totals.stack([a, b], ["a", "b"], "both").denominator.tolist()
+        [[2.0, 0.0], [2.0, 4.0]]
+        """
+        for part in parts:
+            if len(part.conditions) != 1:
+                raise InputError("parts", "of one condition each", len(part.conditions))
+        labels = natural_order({label for part in parts for label in part.clusters})
+        row = {label: k for k, label in enumerate(labels)}
+        table = np.zeros((3, len(labels), len(parts)))
+        for column, part in enumerate(parts):
+            rows = [row[label] for label in part.clusters]
+            for layer, values in enumerate((part.numerator, part.denominator, part.square)):
+                table[layer, rows, column] = values[:, 0]
+        losses = parts[0].losses if parts else Losses()
+        columns = tuple((n,) for n in names)
+        return cls(*table, tuple(labels), columns, ("term",), name, losses)
 
     @property
     def shape(self) -> tuple[int, int]:

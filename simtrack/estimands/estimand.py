@@ -176,6 +176,17 @@ class Contrast:
         """Give the totals of every term, all over the same clusters in the same order."""
         return tuple(estimand.totals(counts, by) for _, estimand in self.terms)
 
+    def stacked(self, counts: Counts) -> tuple[Totals, NDArray[np.float64]]:
+        """Give the totals of all terms as columns, and the weight of each column.
+
+        The contrast is Σ weight · (Σ numerator / Σ denominator) over the columns: the form in
+        which inference takes every linear combination of ratios.
+        """
+        names = [f"{float(w):+g} {e.name}" for w, e in self.terms]
+        unique = [f"{name} #{k}" if names.count(name) > 1 else name for k, name in enumerate(names)]
+        weights = np.array([float(w) for w, _ in self.terms])
+        return Totals.stack(self.totals(counts), unique, self.name), weights
+
     def value(self, counts: Counts) -> float:
         """Give the point estimate; NaN where a term has an empty denominator."""
         parts = [float(t.rates()[0]) for t in self.totals(counts)]

@@ -108,6 +108,15 @@ def test_stage_gap_is_a_difference_of_two_pooled_ratios():
     assert first.clusters == second.clusters
 
 
+def test_a_contrast_is_weights_over_columns():
+    gap = estimand("stage_gap")
+    totals, weights = gap.stacked(TABLE)
+    assert totals.clusters == ("s1", "s2")
+    assert totals.numerator.tolist() == [[8, 0], [0, 9]]
+    assert weights.tolist() == [1, -1]
+    assert float((weights * totals.rates()).sum()) == pytest.approx(gap.value(TABLE), rel=1e-15)
+
+
 def test_undefined_stays_undefined():
     only = TABLE.select(stage="COMPLETED")
     assert np.isnan(estimand("intermediate_adherence").totals(only).rates()[0])
