@@ -126,7 +126,8 @@ class Totals:
                 table[layer, rows, column] = values[:, 0]
         losses = parts[0].losses if parts else Losses()
         columns = tuple((n,) for n in names)
-        return cls(*table, tuple(labels), columns, ("term",), name, losses)
+        top, bottom, square = table
+        return cls(top, bottom, square, tuple(labels), columns, ("term",), name, losses)
 
     @property
     def shape(self) -> tuple[int, int]:
