@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,32 +11,36 @@ from numpy.typing import NDArray
 
 from simtrack.probe.prior import Beta
 
-__all__ = ["Level", "beta_survival", "levels"]
+__all__ = ["Block", "beta_survival", "posterior_blocks"]
 
 LENTZ_STEPS = 2000
 TINY = 1e-300
+#: Doubles in one array of a block.
+BLOCK_CELLS = 16_000
 
 
-class Level(NamedTuple):
-    """The posteriors Beta(alpha + i, beta + k - i) of one round k at m points; shapes (k+1, m).
+class Block(NamedTuple):
+    """The posteriors Beta(alpha + i, beta + k - i) of some rounds k at m points.
 
-    `survival[i]` is P(rate > x); `term[i]` is x^a y^(b-1) / (a B(a, b)) with a, b the posterior
-    parameters and y = 1 - x, so that the density is `term * a / x`.
+    `rounds` has shape (n,), ascending; `survival` and `term` have shape (n, w, m) by (k, i), with
+    w = rounds[-1] + 1. `survival` is P(rate > x); `term` is x^a y^(b-1) / (a B(a, b)) with a, b the
+    posterior parameters and y = 1 - x, so that the density is `term * a / x`. Where i > k, which
+    cannot happen, `term` is 0 and `survival` means nothing.
     """
 
-    k: int
+    rounds: NDArray[np.int64]
     survival: NDArray[np.float64]
     term: NDArray[np.float64]
 
 
-def levels(
+def posterior_blocks(
     prior: Beta,
     x: NDArray[np.float64],
     y: NDArray[np.float64],
     k_max: int,
-    rounds: Iterable[int] | None = None,
-) -> Iterator[Level]:
-    """What are the survival function and density of every posterior, round after round?
+    rounds: Sequence[int] | None = None,
+) -> Iterator[Block]:
+    """What are the survival function and density of every posterior, some rounds at a time?
 
     Adding a pass adds one positive term to the survival function; adding a fail takes one from the
     row of no passes. Neither loses digits that matter to an absolute 1e-13.
@@ -48,28 +52,30 @@ def levels(
         Points in (0, 1) and their complements 1 - x, both given so that neither is rounded away.
     k_max : int
         Last round.
-    rounds : iterable of int, optional
-        Only these rounds, none above k_max.
+    rounds : sequence of int, optional
+        Only these rounds, ascending, none above k_max.
 
     Yields
     ------
-    Level
-        For k = 0, 1, ..., k_max, or each of `rounds`.
+    Block
+        Of rounds 0, 1, ..., k_max (or of `rounds`), a few or many in each as memory allows.
 
     References
     ----------
     DLMF 8.17.20 and 8.17.21 (one-step recurrences of the incomplete beta function).
     """
-    factor = _factors(float(prior.alpha), float(prior.beta), k_max)
+    factor = np.tril(_factors(float(prior.alpha), float(prior.beta), k_max))
     passes = _powers_times(np.ones_like(x), x, k_max)
-    fails = _powers_times(_first_term(prior, x, y), y, k_max)[::-1]
-    base = _survival_of_no_pass(prior, x, y, factor[:, 0], fails[::-1])
-    for k in range(k_max + 1) if rounds is None else rounds:
-        term = factor[k, : k + 1, None] * passes[: k + 1]
-        term *= fails[k_max - k :]
+    fails = _powers_times(_first_term(prior, x, y), y, k_max)
+    base = _survival_of_no_pass(prior, x, y, factor[:, 0], fails)
+    for some in _portions(range(k_max + 1) if rounds is None else rounds, x.size):
+        k, width = np.array(some, np.int64), some[-1] + 1
+        term = fails[np.maximum(k[:, None] - np.arange(width), 0)]
+        term *= passes[:width]
+        term *= factor[k, :width, None]
         survival = np.empty_like(term)
-        survival[0], survival[1:] = base[k], term[:-1]
-        yield Level(k, np.cumsum(survival, axis=0, out=survival), term)
+        survival[:, 0], survival[:, 1:] = base[k], term[:, :-1]
+        yield Block(k, np.cumsum(survival, axis=1, out=survival), term)
 
 
 def beta_survival(
@@ -108,8 +114,20 @@ def beta_survival(
     return out
 
 
+def _portions(rounds: Sequence[int], m: int) -> Iterator[list[int]]:
+    """Cut ascending rounds into runs whose arrays stay in the cache, at least one round each."""
+    some: list[int] = []
+    for k in rounds:
+        if some and (len(some) + 1) * (k + 1) * m > BLOCK_CELLS:
+            yield some
+            some = []
+        some.append(k)
+    if some:
+        yield some
+
+
 def _factors(alpha: float, beta: float, k_max: int) -> NDArray[np.float64]:
-    """What multiplies x^i y^(k-i) times the first term, shape (k, i); junk where i > k.
+    """What multiplies x^i y^(k-i) times the first term, shape (k, i); means nothing where i > k.
 
     It is (alpha + beta)_k / ((alpha + 1)_i (beta)_(k-i)) in rising factorials, built from ratios
     so that nothing overflows.

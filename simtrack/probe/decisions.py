@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.probe.exact import exact_difference, exact_high
-from simtrack.probe.posterior import difference_masses, high_masses
+from simtrack.probe.posterior import high_masses, zone_blocks
 from simtrack.probe.prior import Beta
 from simtrack.probe.rule import StoppingRule
 from simtrack.probe.states import (
@@ -87,11 +87,11 @@ def build_table(rule: StoppingRule) -> DecisionTable:
     a_side[high >= confidence] = HIGH
     a_side[1.0 - high >= confidence] = LOW
     b_side = np.zeros((size, size, size), np.int8)
-    for masses in difference_masses(rule.prior, rule.prior_of_ablated, rule.zero_band, k_max):
-        k = masses.k
-        watch.note_b(k, masses.zones)
+    for rounds, zones in zone_blocks(rule.prior, rule.prior_of_ablated, rule.zero_band, k_max):
+        watch.note_b(rounds, zones)
+        width = zones.shape[2]
         # at most one of the three wins: its code is the sum over all
-        b_side[k, : k + 1, : k + 1] = np.einsum("zij,z->ij", masses.zones >= confidence, ZONES)
+        b_side[rounds, :width, :width] = np.einsum("zkij,z->kij", zones >= confidence, ZONES)
     n_ties, n_unresolved = watch.settle(a_side, b_side)
     pair = a_side[:, :, None] * np.int8(len(STATE_OF[0])) + b_side
     state = np.take(np.array(STATE_OF, np.int8).ravel(), pair)
@@ -113,15 +113,16 @@ class _Watch:
         self.near_a = [(int(k) + 1, int(i)) for k, i in np.argwhere(gap[1:] < NEAR)]
         self._narrow(gap[1:])
 
-    def note_b(self, k: int, three: NDArray[np.float64]) -> None:
-        gap = np.abs(three - self.confidence)
-        nearest = float(gap.min())
+    def note_b(self, rounds: NDArray[np.int64], zones: NDArray[np.float64]) -> None:
+        from_one = int(rounds[0] == 0)
+        gap = np.abs(zones[:, from_one:] - self.confidence)
+        nearest = float(gap.min(initial=np.inf))
         if nearest >= NEAR:
-            self.margin = min(self.margin, nearest) if k else self.margin
-        elif k:
-            near = (gap < NEAR).any(axis=0)
-            self.near_b += [(k, int(i), int(j)) for i, j in np.argwhere(near)]
-            self._narrow(gap)
+            self.margin = min(self.margin, nearest)
+            return
+        near = np.argwhere((gap < NEAR).any(axis=0))
+        self.near_b += [(int(rounds[at + from_one]), int(i), int(j)) for at, i, j in near]
+        self._narrow(gap)
 
     def settle(self, a_side: NDArray[np.int8], b_side: NDArray[np.int8]) -> tuple[int, int]:
         """Decide the near cells in place; return how many were exact ties, how many stay open."""

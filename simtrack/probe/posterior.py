@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.errors import InputError
-from simtrack.probe.beta import Level, levels
+from simtrack.probe.beta import Block, posterior_blocks
 from simtrack.probe.prior import Beta
 from simtrack.probe.quadrature import Nodes, plain_nodes, smooth_nodes
 
-__all__ = ["Masses", "difference_masses", "high_masses"]
+__all__ = ["Masses", "difference_masses", "high_masses", "zone_blocks"]
 
 #: Two successive node counts must agree to this before masses of real-valued priors are used.
 STABLE: Final = 2e-13
@@ -74,8 +74,9 @@ def high_masses(prior: Beta, threshold: Fraction, k_max: int) -> NDArray[np.floa
     """
     out = np.full((k_max + 1, k_max + 1), np.nan)
     x, y = np.array([float(threshold)]), np.array([float(1 - threshold)])
-    for level in levels(prior, x, y, k_max):
-        out[level.k, : level.k + 1] = level.survival[:, 0]
+    for block in posterior_blocks(prior, x, y, k_max):
+        out[block.rounds, : block.survival.shape[1]] = block.survival[:, :, 0]
+    out[np.triu_indices(k_max + 1, 1)] = np.nan
     return out
 
 
@@ -114,24 +115,47 @@ def difference_masses(
     >>> round(float(first.positive[0, 0]), 12), round(float(first.zero[0, 0]), 12)
     (0.32, 0.36)
     """
+    for rounds, zones in zone_blocks(full, ablated, zero_band, k_max):
+        for at, k in enumerate(rounds.tolist()):
+            yield Masses(k, zones[:, at, : k + 1, : k + 1])
+
+
+def zone_blocks(
+    full: Beta, ablated: Beta, zero_band: Fraction, k_max: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    """The same as `difference_masses`, some rounds at a time.
+
+    Yields
+    ------
+    rounds : int64 array, shape (n,)
+    zones : array, shape (3, n, w, w) with w = rounds[-1] + 1
+        Masses of the positive, zero and negative zone by (k, i, j); 0, -1 and 0 where i or j is
+        above k, which cannot happen.
+    """
     nodes, band = _settled_nodes(full, ablated, zero_band, k_max), float(zero_band)
     upward = _exceedance(full, ablated, band, nodes, k_max)
     if full == ablated:
-        for k, positive in upward:
-            yield _masses(k, positive, positive.T)
+        for rounds, positive in upward:
+            yield rounds, _zones(rounds, positive, positive.transpose(0, 2, 1))
         return
     downward = _exceedance(ablated, full, band, nodes, k_max)
-    for (k, positive), (_, negative) in zip(upward, downward, strict=True):
-        yield _masses(k, positive, negative.T)
+    for (rounds, positive), (_, negative) in zip(upward, downward, strict=True):
+        yield rounds, _zones(rounds, positive, negative.transpose(0, 2, 1))
 
 
-def _masses(k: int, positive: NDArray[np.float64], negative: NDArray[np.float64]) -> Masses:
-    zones = np.empty((3, k + 1, k + 1))
+def _zones(
+    rounds: NDArray[np.int64], positive: NDArray[np.float64], negative: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    zones = np.empty((3, *positive.shape))
     zones[0], zones[2] = positive, negative
-    np.subtract(1.0, zones[0], out=zones[1])
-    zones[1] -= zones[2]
-    np.maximum(zones[1], 0.0, out=zones[1])
-    return Masses(k, zones)
+    zero = zones[1]
+    np.subtract(1.0, zones[0], out=zero)
+    zero -= zones[2]
+    np.maximum(zero, 0.0, out=zero)
+    beyond = np.arange(positive.shape[1]) > rounds[:, None]
+    zero[beyond] = -1.0
+    zero.transpose(0, 2, 1)[beyond] = -1.0
+    return zones
 
 
 def _exceedance(
@@ -142,8 +166,8 @@ def _exceedance(
     k_max: int,
     *,
     rounds: tuple[int, ...] | None = None,
-) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """P(first - second > z) for all (passes of first, passes of second), k = 0 ... k_max.
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    """P(first - second > z) by (k, passes of first, passes of second), some rounds at a time.
 
     With H = P(first > s + z) and c, C the density and distribution function of `second` at s, the
     plain form is the integral of H c. Real parameters let c blow up at s = 0; integrating the
@@ -151,41 +175,52 @@ def _exceedance(
     power smoother at both ends: (y/w) h C + H C / w + (s/w) H c.
     """
     a, c = float(first.alpha), float(second.alpha)
-    count = np.arange(k_max + 1, dtype=np.float64)[:, None]
-    for upper, lower in _both_levels(first, second, band, nodes, k_max, rounds):
-        k = upper.k
-        density = lower.term * (c + count[: k + 1])
+    for upper, lower in _both_blocks(first, second, band, nodes, k_max, rounds):
+        count = np.arange(upper.term.shape[1], dtype=np.float64)[:, None]
+        right = lower.term * (c + count)
         if nodes.is_polynomial:
-            density *= nodes.weight / nodes.x
-            yield k, np.einsum("im,jm->ij", upper.survival, density)
-            continue
-        share = nodes.weight / (1.0 - band)
-        rise = upper.term * (a + count[: k + 1]) * (nodes.y / (nodes.x + band))
-        left = np.hstack([(rise + upper.survival) * share, upper.survival * share])
-        yield k, np.einsum("im,jm->ij", left, np.hstack([1.0 - lower.survival, density]))
+            left = upper.survival
+            right *= nodes.weight / nodes.x
+        else:
+            share = nodes.weight / (1.0 - band)
+            rise = upper.term * (a + count) * (nodes.y / (nodes.x + band))
+            left = np.concatenate([(rise + upper.survival) * share, upper.survival * share], axis=2)
+            right = np.concatenate([1.0 - lower.survival, right], axis=2)
+        yield upper.rounds, _products(upper.rounds, left, right)
 
 
-def _both_levels(
+def _products(
+    rounds: NDArray[np.int64], left: NDArray[np.float64], right: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Sums over the nodes for all (i, j) of each round, without BLAS; 0 where i or j is above k."""
+    width = left.shape[1]
+    out = np.zeros((rounds.size, width, width))
+    for at, n in enumerate((rounds + 1).tolist()):
+        np.einsum("im,jm->ij", left[at, :n], right[at, :n], out=out[at, :n, :n])
+    return out
+
+
+def _both_blocks(
     first: Beta,
     second: Beta,
     band: float,
     nodes: Nodes,
     k_max: int,
     rounds: tuple[int, ...] | None,
-) -> Iterator[tuple[Level, Level]]:
-    """Posteriors of `first` at s + z and of `second` at s; one recurrence does for equal priors."""
+) -> Iterator[tuple[Block, Block]]:
+    """Posteriors of `first` at s + z and of `second` at s; one table does for equal priors."""
     if first != second:
-        above = levels(first, nodes.x + band, nodes.y, k_max, rounds)
-        at = levels(second, nodes.x, nodes.y + band, k_max, rounds)
+        above = posterior_blocks(first, nodes.x + band, nodes.y, k_max, rounds)
+        at = posterior_blocks(second, nodes.x, nodes.y + band, k_max, rounds)
         yield from zip(above, at, strict=True)
         return
     x = np.concatenate([nodes.x + band, nodes.x])
     y = np.concatenate([nodes.y, nodes.y + band])
     m = nodes.x.size
-    for k, survival, term in levels(first, x, y, k_max, rounds):
+    for some, survival, term in posterior_blocks(first, x, y, k_max, rounds):
         yield (
-            Level(k, survival[:, :m], term[:, :m]),
-            Level(k, survival[:, m:], term[:, m:]),
+            Block(some, survival[:, :, :m], term[:, :, :m]),
+            Block(some, survival[:, :, m:], term[:, :, m:]),
         )
 
 
@@ -213,11 +248,12 @@ def _trial(
     full: Beta, ablated: Beta, zero_band: Fraction, k_max: int, nodes: Nodes
 ) -> NDArray[np.float64]:
     """Masses of the rounds where ends are sharpest (1) and peaks are narrowest (k_max), flat."""
-    band, rounds = float(zero_band), (1, k_max)
+    band, rounds = float(zero_band), tuple(sorted({1, k_max}))
     ways = ((full, ablated),) if full == ablated else ((full, ablated), (ablated, full))
     parts = [
-        mass.ravel()
+        mass[at, : k + 1, : k + 1].ravel()
         for first, second in ways
-        for _, mass in _exceedance(first, second, band, nodes, k_max, rounds=rounds)
+        for some, mass in _exceedance(first, second, band, nodes, k_max, rounds=rounds)
+        for at, k in enumerate(some.tolist())
     ]
     return np.concatenate(parts)

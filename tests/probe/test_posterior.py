@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
 from simtrack.errors import InputError
-from simtrack.probe.beta import beta_survival, levels
+from simtrack.probe.beta import beta_survival, posterior_blocks
 from simtrack.probe.exact import exact_difference, exact_high
 from simtrack.probe.posterior import difference_masses, high_masses
 from simtrack.probe.prior import Beta
@@ -194,13 +194,18 @@ def test_recurrences_equal_scipy_at_every_record(prior):
     prior = Beta(*prior)
     alpha, beta = float(prior.alpha), float(prior.beta)
     x = np.array([1e-4, 0.2, 0.5, 0.8, 0.9999])
-    for level in levels(prior, x, 1.0 - x, 60):
-        i = np.arange(level.k + 1)[:, None]
-        a, b = alpha + i, beta + level.k - i
-        expected = special.betaincc(a, b, x)
-        assert np.abs(level.survival - expected).max() < LAST_PLACES
-        density = level.term * a / x
-        assert np.allclose(density, stats.beta.pdf(x, a, b), rtol=1e-11, atol=1e-290)
+    seen = []
+    for block in posterior_blocks(prior, x, 1.0 - x, 60):
+        for at, k in enumerate(block.rounds.tolist()):
+            seen.append(k)
+            i = np.arange(k + 1)[:, None]
+            a, b = alpha + i, beta + k - i
+            expected = special.betaincc(a, b, x)
+            assert np.abs(block.survival[at, : k + 1] - expected).max() < LAST_PLACES
+            density = block.term[at, : k + 1] * a / x
+            assert np.allclose(density, stats.beta.pdf(x, a, b), rtol=1e-11, atol=1e-290)
+            assert not block.term[at, k + 1 :].any()
+    assert seen == list(range(61))
 
 
 def test_high_masses_equal_scipy_and_impossible_cells_are_empty():
