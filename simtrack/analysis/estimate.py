@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from inspect import signature
 from typing import TYPE_CHECKING
 
+from simtrack.analysis.methods import find_method
 from simtrack.analysis.source import Source, Table, read_totals
 from simtrack.counts import Losses
+from simtrack.errors import InputError
 from simtrack.estimands import Estimand
-from simtrack.inference import cluster_t, clustered_rates, wilson_clustered
+from simtrack.inference import clustered_rates
 from simtrack.options import Computation, Guarantee, MissingCluster
 
 if TYPE_CHECKING:
@@ -129,13 +132,15 @@ def estimate(
     by: str | Sequence[str] = (),
     cluster: str | None = None,
     level: float = 0.95,
+    method: str | None = None,
     icc: float | None = None,
     missing_cluster: MissingCluster = "refuse",
 ) -> Estimates:
     """What is the rate or the mean score of each group, and how well is it known?
 
     Scores in [0, 1] get Wilson's interval on the effective sample size with t(G-1)
-    (`simtrack.inference.wilson_clustered`), others the cluster t interval.
+    (`simtrack.inference.wilson_clustered`), others the cluster t interval, unless a `method` of
+    the catalogue (`simtrack methods rate`) is named.
 
     Parameters
     ----------
@@ -148,6 +153,8 @@ def estimate(
         For Records, the resampling unit: `cluster` if there is such a column, else `unit`.
     level : float
         Confidence level.
+    method : str, optional
+        A method for one rate, by its name in the catalogue.
     icc : float, optional
         Intracluster correlation to assume where clusters show no spread.
     missing_cluster : "refuse" or "own"
@@ -176,20 +183,27 @@ def estimate(
         source.cluster_name,
         totals.by,
         level,
-        _rows(source, level, icc),
+        _rows(source, level, method, icc),
         totals.losses,
     )
 
 
-def _rows(source: Source, level: float, icc: float | None) -> tuple[Estimate, ...]:
+def _rows(
+    source: Source, level: float, method: str | None, icc: float | None
+) -> tuple[Estimate, ...]:
     totals = source.totals
     rates = clustered_rates(totals)
-    if source.bounded:
-        ends = wilson_clustered(totals, level=level, icc=icc, rates=rates)
-        extra = source.notes
-    else:
-        ends = cluster_t(totals, level=level, rates=rates)
-        extra = ("scores lie outside [0, 1]: cluster t instead of Wilson", *source.notes)
+    extra = source.notes
+    if method is None and not source.bounded:
+        method = "cluster-t"
+        extra = ("scores lie outside [0, 1]: cluster t instead of Wilson", *extra)
+    found = find_method(method or "wilson-clustered", "rate")
+    interval = found.load()
+    taken = signature(interval).parameters
+    offered: dict[str, object] = {"icc": icc, "rates": rates}
+    if icc is not None and "icc" not in taken:
+        raise InputError("icc", f"left out for {found.name}, which assumes none", icc)
+    ends = interval(totals, level=level, **{k: v for k, v in offered.items() if k in taken})
     return tuple(
         Estimate(
             totals.conditions[k],

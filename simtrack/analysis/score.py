@@ -95,6 +95,7 @@ def score(
     levels: tuple[str, str] | None = None,
     factor: str | None = None,
     level: float = 0.95,
+    method: str | None = None,
     icc: float | None = None,
     missing_cluster: MissingCluster = "refuse",
 ) -> Score:
@@ -115,7 +116,7 @@ def score(
         Two levels to compare, first minus second.
     factor : str, optional
         The column they are levels of; found by the levels if not given.
-    level, icc, missing_cluster
+    level, method, icc, missing_cluster
         As in `estimate`.
 
     Examples
@@ -141,8 +142,8 @@ def score(
     for metric in records.factors["metric"].compact().levels if _has_metrics(records) else ("",):
         rows = records.select(metric=metric) if metric else records
         estimates = estimate(
-            rows, estimand, by=names, cluster=unit, level=level, icc=icc,
-            missing_cluster=missing_cluster,
+            rows, estimand, by=names, cluster=unit, level=level, method=method,
+            icc=icc, missing_cluster=missing_cluster,
         )  # fmt: skip
         pair = None
         if levels is not None and compared is not None:

@@ -47,6 +47,7 @@ _SHORT = 10**7
 )
 @click.option("--estimand", help="A named estimand, such as adherence [the plain rate].")
 @click.option("--level", type=float, default=0.95, help="Confidence level [0.95].")
+@click.option("--method", help="Interval by name: see simtrack methods rate [wilson-clustered].")
 @click.option("--icc", type=float, help="Intracluster correlation where clusters show no spread.")
 @click.option(
     "--missing-cluster", type=click.Choice(get_args(MissingCluster)), default="refuse",
@@ -73,6 +74,7 @@ def score(logs: tuple[str, ...], as_json: bool, as_csv: bool, **given: Any) -> N
         levels=given["levels"] or None,
         factor=given["factor"],
         level=given["level"],
+        method=given["method"],
         icc=given["icc"],
         missing_cluster=given["missing_cluster"],
     )

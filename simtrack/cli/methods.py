@@ -1,0 +1,53 @@
+"""`simtrack methods`: which methods are there, and when should each be used?"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from typing import get_args
+
+import click
+
+from simtrack.errors import InputError
+
+_EPILOG = """\b
+Examples:
+  simtrack methods                 one line each
+  simtrack methods rate --verbose  when each holds, when not, its source
+  simtrack methods wilson-clustered
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("what", required=False, metavar="[TOPIC|NAME]")
+@click.option("--verbose", is_flag=True, help="When each holds, when not, its source.")
+@click.option("--json", "as_json", is_flag=True, help="Print the catalogue as JSON.")
+def methods(what: str | None, verbose: bool, as_json: bool) -> None:
+    """List the statistical methods that score and test offer by name.
+
+    `computation` says how a number comes about, `guarantee` what it promises: an exactly computed
+    number is not yet an interval with the right coverage.
+    """
+    from simtrack.analysis.methods import METHODS, Topic
+
+    topics = get_args(Topic)
+    if what is not None and what not in topics and what not in METHODS:
+        raise InputError("topic or name", f"one of {', '.join((*topics, *METHODS))}", repr(what))
+    chosen = [m for m in METHODS.values() if what is None or what in {m.topic, m.name}]
+    if as_json:
+        told = {"schema": "simtrack.methods/1", "methods": [m.to_dict() for m in chosen]}
+        print(json.dumps(told, indent=1, ensure_ascii=False))
+        return
+    if verbose or what in METHODS:
+        for method in chosen:
+            print(f"{method.name} ({method.topic}; {method.computation}, {method.guarantee})")
+            for head, text in (("holds", method.holds), ("fails", method.fails),
+                               ("source", method.source)):  # fmt: skip
+                print(textwrap.fill(f"{head}: {text}", 96, initial_indent="  ",
+                                    subsequent_indent=" " * (4 + len(head))))  # fmt: skip
+        return
+    from simtrack.report.table import Table
+
+    rows: list[tuple[str, ...]] = [(m.name, m.topic, m.computation, m.guarantee) for m in chosen]
+    heads = ("name", "topic", "computation", "guarantee")
+    Table("", heads, rows, frozenset(heads)).show()
