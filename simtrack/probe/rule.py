@@ -30,8 +30,8 @@ class StoppingRule:
     """When does a paired ablation probe stop, and what does it then call the clause?
 
     One round draws one reply under the full specification (F) and one under the ablated one (S).
-    A = P(pass | full) and B = A - P(pass | ablated). After k rounds both rates have Beta
-    posteriors. A is high (low) when P(F > threshold) (P(F <= threshold)) is at least the
+    A = P(pass | full) and B = A - P(pass | ablated). All draws are taken as independent, those of a
+    round too. After k rounds both rates have Beta posteriors. A is high (low) when P(F > threshold) (P(F <= threshold)) is at least the
     confidence; B is positive, zero or negative when P(F - S > zero_band), P(|F - S| <= zero_band)
     or P(F - S < -zero_band) is. The probe stops at the first k >= k_min at which both sides are
     decided, else at k_max; if a side is then still undecided the outcome is not_confident.

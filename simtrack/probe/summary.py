@@ -16,7 +16,14 @@ from simtrack.probe.oc import Characteristics
 from simtrack.probe.truth import truths
 from simtrack.validate import decimal_fraction
 
-__all__ = ["GridSummary", "Indifference", "Worst", "correct_probability", "grid_summary"]
+__all__ = [
+    "GridSummary",
+    "Indifference",
+    "Worst",
+    "correct_probability",
+    "grid_summary",
+    "worst_not_confident",
+]
 
 #: What becomes of truths nearer than the margin to a boundary: left out of what is said of
 #: correctness, or right with the state on either side.
@@ -151,6 +158,25 @@ def grid_summary(
         worst_rounds=_worst(found, found.expected_rounds),
         largest_bias_effect=_worst(found, bias, key=np.abs(bias)),
     )
+
+
+def worst_not_confident(found: Characteristics, *, margin: object = 0) -> Worst:
+    """Where is the rule most often silent, among the truths at least the margin from a boundary?
+
+    The figure of `grid_summary` is over the whole grid, boundaries too, where silence is no fault.
+
+    Examples
+    --------
+    >>> from simtrack.probe import StoppingRule, characteristics
+    >>> from simtrack.probe.truth import grid
+    >>> found = characteristics(StoppingRule(), grid(20), grid(20))
+    >>> round(worst_not_confident(found, margin="0.15").value, 4)
+    0.2396
+    """
+    _, counted = correct_probability(found, margin=margin)
+    if not counted.any():
+        raise InputError("margin", "one that leaves a truth to judge", margin)
+    return _worst(found, np.where(counted, found.probability[-1], -np.inf))
 
 
 def correct_probability(

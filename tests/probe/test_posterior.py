@@ -130,6 +130,13 @@ def test_published_zone_probabilities(full, ablated, positive, zero, negative):
     assert float(up) == pytest.approx(positive, abs=5e-11)
 
 
+def test_published_probabilities_that_one_rate_is_the_larger():
+    # a band of 0: P(Be(6, 4) > Be(3, 5)) and P(Be(2, 1) > Be(1, 2)) = 5/6
+    larger = exact_difference((6, 4), (3, 5), Fraction(0))
+    assert float(larger) == pytest.approx(0.8426573427, abs=5e-11)
+    assert exact_difference((2, 1), (1, 2), Fraction(0)) == Fraction(5, 6)
+
+
 def naive_exact(full, ablated, band):
     """P(F - S > band) by another road: the binomial sum of F in powers of s, term by term."""
     (a, b), (c, d) = full, ablated

@@ -9,7 +9,7 @@ import pytest
 
 from simtrack.errors import InputError
 from simtrack.probe import STATES, StoppingRule, characteristics
-from simtrack.probe.summary import correct_probability, grid_summary
+from simtrack.probe.summary import correct_probability, grid_summary, worst_not_confident
 from simtrack.probe.truth import grid, true_state, truths
 
 
@@ -116,6 +116,17 @@ def test_a_margin_leaves_truths_near_a_boundary_out(found):
     ratio = [correct[at] / found.probability_confident[at] for at in kept]
     assert summary.worst_correct_if_confident.value == pytest.approx(min(ratio), abs=1e-15)
     assert summary.mean_not_confident == grid_summary(found).mean_not_confident
+
+
+def test_silence_away_from_the_boundaries(found):
+    kept = [
+        (p, q) for p in range(21) for q in range(21) if abs(p - 16) >= 2 and abs(abs(p - q) - 4) > 1
+    ]
+    worst = worst_not_confident(found, margin="0.1")
+    assert worst.value == max(found.probability[(-1, *at)] for at in kept)
+    assert worst_not_confident(found) == grid_summary(found).worst_not_confident
+    with pytest.raises(InputError, match="leaves a truth to judge"):
+        worst_not_confident(found, margin=3)
 
 
 def test_either_side_is_never_worse_than_the_true_side_alone(found):
