@@ -1,8 +1,8 @@
 """How much do clusters differ: as an SD, an intracluster correlation or a design effect?
 
 One notion of intracluster correlation (ICC) throughout: Var(p) / (π (1 - π)), where p is the
-success probability of a cluster and π its mean. It is the correlation of two trials of one cluster on the
-0/1 scale, whatever the law of p.
+success probability of a cluster and π its mean. It is the correlation of two trials of one cluster
+on the 0/1 scale, whatever the law of p.
 """
 
 from __future__ import annotations
