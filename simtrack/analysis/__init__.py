@@ -2,5 +2,17 @@
 
 from simtrack.analysis.compare import Comparison, compare
 from simtrack.analysis.estimate import Estimate, Estimates, estimate
+from simtrack.analysis.methods import METHODS, Method
+from simtrack.analysis.score import Score, score
 
-__all__ = ["Comparison", "Estimate", "Estimates", "compare", "estimate"]
+__all__ = [
+    "METHODS",
+    "Comparison",
+    "Estimate",
+    "Estimates",
+    "Method",
+    "Score",
+    "compare",
+    "estimate",
+    "score",
+]

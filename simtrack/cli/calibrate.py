@@ -45,6 +45,10 @@ the full and under the ablated specification. Everything is exact; no simulation
 @click.option("--clauses", type=int, default=1, help="Clauses to be probed [1].")
 @click.option("--usd-per-call", type=float, help="Price of one call.")
 @click.option("--usd-per-mtok", help="Prices of a million tokens read and written, as IN,OUT.")
+@click.option(
+    "--prices", metavar="FILE", help="Price table of models (TOML or JSON); with --model."
+)
+@click.option("--model", help="Which model of the price table answers the calls.")
 @click.option("--tokens", help="Mean tokens read and written by a call, as IN,OUT.")
 @click.option("--protocol", is_flag=True, help="Print the rule as a protocol, and no numbers.")
 @click.option("--figure", type=click.Path(dir_okay=False), help="Draw to a .png, .svg or .pdf.")
@@ -97,21 +101,31 @@ def _rule(path: str | None, given: Mapping[str, Any]) -> StoppingRule:
 
 
 def _price(given: Mapping[str, Any]) -> Price | None:
-    from simtrack.price import Price
+    from simtrack.price import Price, price_of, read_prices
 
-    if given["usd_per_call"] is not None:
-        if given["usd_per_mtok"] is not None:
-            raise InputError("price", "either --usd-per-call or --usd-per-mtok", "both")
-        return Price(usd_per_call=given["usd_per_call"])
-    if given["usd_per_mtok"] is None:
-        if given["tokens"] is not None:
-            raise InputError("--tokens", "given with --usd-per-mtok", cure="Add the prices.")
+    ways = [f"--{n.replace('_', '-')}" for n in ("usd_per_call", "usd_per_mtok", "prices")
+            if given[n] is not None]  # fmt: skip
+    if len(ways) > 1:
+        raise InputError("price", "one of --usd-per-call, --usd-per-mtok, --prices", len(ways))
+    for name, needs in (("tokens", "usd_per_mtok or --prices"), ("model", "prices")):
+        if given[name] is not None and not set(ways) & {"--usd-per-mtok", "--prices"}:
+            raise InputError(f"--{name}", f"given with --{needs.replace('_', '-')}")
+    if not ways:
         return None
-    if given["tokens"] is None:
-        raise InputError("--usd-per-mtok", "given with --tokens", cure="Add the tokens of a call.")
-    read, written = (float(Fraction(x)) for x in a_pair("usd-per-mtok", given["usd_per_mtok"]))
-    tokens_in, tokens_out = (float(Fraction(x)) for x in a_pair("tokens", given["tokens"]))
-    return Price(None, read, written, tokens_in, tokens_out)
+    if given["usd_per_call"] is not None:
+        return Price(usd_per_call=given["usd_per_call"])
+    if given["prices"] is not None:
+        if given["model"] is None:
+            raise InputError("--prices", "given with --model", cure="Say which model answers.")
+        price = price_of(read_prices(given["prices"]), given["model"])
+    else:
+        read, written = (float(Fraction(x)) for x in a_pair("usd-per-mtok", given["usd_per_mtok"]))
+        price = Price(input_usd_per_mtok=read, output_usd_per_mtok=written)
+    if given["tokens"] is not None:
+        price = price.with_tokens(*(float(Fraction(x)) for x in a_pair("tokens", given["tokens"])))
+    if price.usd_per_call is None and price.input_tokens is None:
+        raise InputError(ways[0], "given with --tokens", cure="Add the mean tokens of a call.")
+    return price
 
 
 def _draw(found: Calibration, path: str) -> None:
@@ -182,7 +196,7 @@ def _grid_text(found: Calibration) -> str:
     side = len(found.grid.full)
     margin = float(s.margin)
     judged = (
-        f"  (correctness: {s.n_counted} of {s.n_truths} truths, {margin:g} or more from a boundary)"
+        f"  (truths judged: {s.n_counted} of {s.n_truths}, {margin:g} or more from a boundary)"
         if margin
         else "  (on a boundary full = threshold is low, and |full - ablated| = zero band is zero)"
     )
@@ -191,6 +205,7 @@ def _grid_text(found: Calibration) -> str:
         f"  expected rounds         mean {s.mean_rounds:7.4f}   most  {_at(s.worst_rounds, '.2f')}",
         f"  no confident call       mean {s.mean_not_confident:7.4f}   most  "
         f"{_at(s.worst_not_confident, '.4f')}",
+        f"    among truths judged   {'':14}most  {_at(s.worst_not_confident_counted, '.4f')}",
         f"  bias of the naive B     {'':14}worst {_at(s.largest_bias_effect, '+.4f')}",
         f"  P(correct)              mean {s.mean_correct:7.4f}   least "
         f"{_at(s.worst_correct, '.4f')}",
@@ -217,9 +232,11 @@ def _spending_text(found: Calibration) -> str:
     for name, calls, meaning in parts:
         usd = s.usd(calls)
         money = "" if usd is None else f"  ${usd:,.2f}"
-        lines.append(f"  {name:<10}{calls:>12,.1f} calls{money:>14}  ({meaning})")
+        tokens = s.tokens(calls)
+        volume = "" if tokens is None else f"  {tokens[0]:,.0f} + {tokens[1]:,.0f} tokens"
+        lines.append(f"  {name:<10}{calls:>12,.1f} calls{volume}{money:>14}  ({meaning})")
     if s.usd_per_call is None:
-        lines.append("  (dollars: add --usd-per-call, or --usd-per-mtok IN,OUT --tokens IN,OUT)")
+        lines.append("  (dollars: add --usd-per-call, --usd-per-mtok IN,OUT, or --prices)")
     return "\n".join(lines)
 
 

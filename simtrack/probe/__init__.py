@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from simtrack.probe.calibration import Calibration, calibrate
 from simtrack.probe.oc import Characteristics, characteristics
 from simtrack.probe.prior import Beta
 from simtrack.probe.rule import StoppingRule
 from simtrack.probe.states import STATES
 
-__all__ = ["STATES", "Beta", "Characteristics", "StoppingRule", "characteristics"]
+__all__ = [
+    "STATES",
+    "Beta",
+    "Calibration",
+    "Characteristics",
+    "StoppingRule",
+    "calibrate",
+    "characteristics",
+]

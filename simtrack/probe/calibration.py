@@ -42,7 +42,8 @@ class Spending:
 
     `expected` takes every truth of the grid to be equally likely for each clause; `costliest` takes
     all clauses to lie at the truth that needs most rounds; `most` is k_max for all. Dollars are
-    None without a price.
+    None without a price, tokens None where the price does not say how many a call takes.
+    `probe_cost` gives the law of the total for clauses at stated truths.
     """
 
     clauses: int
@@ -50,6 +51,14 @@ class Spending:
     costliest_calls: float
     most_calls: int
     usd_per_call: float | None
+    input_tokens_per_call: float | None = None
+    output_tokens_per_call: float | None = None
+
+    def tokens(self, calls: float) -> tuple[float, float] | None:
+        """Count the tokens read and written in so many calls."""
+        if self.input_tokens_per_call is None or self.output_tokens_per_call is None:
+            return None
+        return calls * self.input_tokens_per_call, calls * self.output_tokens_per_call
 
     def usd(self, calls: float) -> float | None:
         """Price so many calls."""
@@ -60,7 +69,13 @@ class Spending:
         out: dict[str, Any] = {"clauses": self.clauses, "usd_per_call": self.usd_per_call}
         for name in ("expected", "costliest", "most"):
             calls = getattr(self, f"{name}_calls")
-            out |= {f"{name}_calls": calls, f"{name}_usd": self.usd(calls)}
+            read, written = self.tokens(calls) or (None, None)
+            out |= {
+                f"{name}_calls": calls,
+                f"{name}_input_tokens": read,
+                f"{name}_output_tokens": written,
+                f"{name}_usd": self.usd(calls),
+            }
         return out
 
 
@@ -186,4 +201,6 @@ def _spending(
         calls * float(rounds.max()),
         calls * rule.k_max,
         None if price is None else price.usd(),
+        None if price is None else price.input_tokens,
+        None if price is None else price.output_tokens,
     )

@@ -22,7 +22,6 @@ __all__ = [
     "Worst",
     "correct_probability",
     "grid_summary",
-    "worst_not_confident",
 ]
 
 #: What becomes of truths nearer than the margin to a boundary: left out of what is said of
@@ -66,6 +65,8 @@ class GridSummary:
         P(correct | confident).
     mean_not_confident, worst_not_confident : float, Worst
         Probability of a non-committal end.
+    worst_not_confident_counted : Worst
+        The same over the truths that count: near a boundary silence is no fault.
     mean_rounds, worst_rounds : float, Worst
         Expected number of rounds.
     largest_bias_effect : Worst
@@ -82,6 +83,7 @@ class GridSummary:
     worst_correct_if_confident: Worst
     mean_not_confident: float
     worst_not_confident: Worst
+    worst_not_confident_counted: Worst
     mean_rounds: float
     worst_rounds: Worst
     largest_bias_effect: Worst
@@ -154,29 +156,11 @@ def grid_summary(
         worst_correct_if_confident=_worst(found, np.where(defined, ratio, np.inf), lowest=True),
         mean_not_confident=float(silent.mean()),
         worst_not_confident=_worst(found, silent),
+        worst_not_confident_counted=_worst(found, np.where(counted, silent, -np.inf)),
         mean_rounds=float(found.expected_rounds.mean()),
         worst_rounds=_worst(found, found.expected_rounds),
         largest_bias_effect=_worst(found, bias, key=np.abs(bias)),
     )
-
-
-def worst_not_confident(found: Characteristics, *, margin: object = 0) -> Worst:
-    """Where is the rule most often silent, among the truths at least the margin from a boundary?
-
-    The figure of `grid_summary` is over the whole grid, boundaries too, where silence is no fault.
-
-    Examples
-    --------
-    >>> from simtrack.probe import StoppingRule, characteristics
-    >>> from simtrack.probe.truth import grid
-    >>> found = characteristics(StoppingRule(), grid(20), grid(20))
-    >>> round(worst_not_confident(found, margin="0.15").value, 4)
-    0.2396
-    """
-    _, counted = correct_probability(found, margin=margin)
-    if not counted.any():
-        raise InputError("margin", "one that leaves a truth to judge", margin)
-    return _worst(found, np.where(counted, found.probability[-1], -np.inf))
 
 
 def correct_probability(

@@ -9,7 +9,7 @@ import pytest
 
 from simtrack.errors import InputError
 from simtrack.probe import STATES, StoppingRule, characteristics
-from simtrack.probe.summary import correct_probability, grid_summary, worst_not_confident
+from simtrack.probe.summary import correct_probability, grid_summary
 from simtrack.probe.truth import grid, true_state, truths
 
 
@@ -122,11 +122,12 @@ def test_silence_away_from_the_boundaries(found):
     kept = [
         (p, q) for p in range(21) for q in range(21) if abs(p - 16) >= 2 and abs(abs(p - q) - 4) > 1
     ]
-    worst = worst_not_confident(found, margin="0.1")
+    worst = grid_summary(found, margin="0.1").worst_not_confident_counted
     assert worst.value == max(found.probability[(-1, *at)] for at in kept)
-    assert worst_not_confident(found) == grid_summary(found).worst_not_confident
+    zero = grid_summary(found)
+    assert zero.worst_not_confident_counted == zero.worst_not_confident
     with pytest.raises(InputError, match="leaves a truth to judge"):
-        worst_not_confident(found, margin=3)
+        grid_summary(found, margin=3)
 
 
 def test_either_side_is_never_worse_than_the_true_side_alone(found):
