@@ -11,8 +11,12 @@ __all__ = [
     "Computation",
     "Detail",
     "Guarantee",
+    "Measurement",
     "MissingCluster",
+    "MissingPolicy",
+    "Side",
     "Status",
+    "WeightScheme",
     "choice",
 ]
 
@@ -23,7 +27,13 @@ Computation = Literal[
 #: How much of a log is read: every sample, or the summaries that some formats keep.
 Detail = Literal["samples", "summaries"]
 Guarantee = Literal["finite-sample", "asymptotic", "bayesian", "descriptive"]
+#: The level of measurement of ratings, for Krippendorff's α.
+Measurement = Literal["nominal", "ordinal", "interval"]
 MissingCluster = Literal["refuse", "own"]
+#: What a planned trial without a score counts as.
+MissingPolicy = Literal["drop", "as-failure", "as-success", "bounds"]
+#: Which ends an interval has. A one-sided bound spends all of 1 - level on its one end.
+Side = Literal["two-sided", "lower", "upper"]
 #: What became of one planned opportunity. Four kinds of "no score" are kept apart on purpose.
 Status = Literal[
     "scored",
@@ -35,6 +45,8 @@ Status = Literal[
     "invalidated",
     "missing",
 ]
+#: How much agreement a near miss between ordered labels is worth.
+WeightScheme = Literal["identity", "linear", "quadratic"]
 
 
 def choice(name: str, value: Any, options: Any) -> Any:
