@@ -2,15 +2,17 @@
 
 from simtrack.inference.cluster_t import cluster_t
 from simtrack.inference.clustered import ClusteredRates, clustered_rates, design_effect_from_icc
+from simtrack.inference.effective import ASSUMED_ICC, EffectiveSize, effective_size
 from simtrack.inference.intervals import Intervals
 from simtrack.inference.paired import PairedDifference, paired_difference
 from simtrack.inference.signflip import SignFlip, sign_flip
 from simtrack.inference.signflip_interval import SignFlipInterval, sign_flip_interval
-from simtrack.inference.wilson import ASSUMED_ICC, wilson, wilson_clustered, wilson_limits
+from simtrack.inference.wilson import wilson, wilson_clustered, wilson_limits
 
 __all__ = [
     "ASSUMED_ICC",
     "ClusteredRates",
+    "EffectiveSize",
     "Intervals",
     "PairedDifference",
     "SignFlip",
@@ -18,6 +20,7 @@ __all__ = [
     "cluster_t",
     "clustered_rates",
     "design_effect_from_icc",
+    "effective_size",
     "paired_difference",
     "sign_flip",
     "sign_flip_interval",

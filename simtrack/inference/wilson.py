@@ -7,17 +7,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from simtrack.counts import Totals
 from simtrack.errors import InputError
-from simtrack.inference.clustered import ClusteredRates, clustered_rates, design_effect_from_icc
+from simtrack.inference.clustered import ClusteredRates
+from simtrack.inference.effective import effective_size
 from simtrack.inference.intervals import Intervals
-from simtrack.inference.special import normal_quantile, t_critical
+from simtrack.inference.sides import t_criticals
+from simtrack.inference.special import normal_quantile
 from simtrack.validate import open_unit, real
 
-__all__ = ["ASSUMED_ICC", "wilson", "wilson_clustered", "wilson_limits"]
-
-#: What is assumed where clusters show no spread and nobody gave an ICC. Under a true ICC up to
-#: 0.6 (evaluation logs show 0.4 to 0.65 for repetitions of a task) the one-sided miss of 0/n and
-#: n/n then stays below 0.034 for 5 to 67 clusters of 2 to 20 trials; 0.1 would let it reach 0.19.
-ASSUMED_ICC = 0.3
+__all__ = ["wilson", "wilson_clustered", "wilson_limits"]
 
 Floats = NDArray[np.float64]
 
@@ -82,14 +79,10 @@ def wilson_clustered(
 ) -> Intervals:
     """Which rates are compatible with clustered trials scored from 0 to 1?
 
-    Wilson's interval on the effective number of trials, with the t quantile for G - 1. The
-    effective number is p(1-p) / se², with the larger of the clustered and the naive standard
-    error, so for 0/1 scores it is at most n (chance agreement between clusters buys nothing).
-    With one trial a cluster it is n, and the interval is Wilson's plain one with t for z.
-
-    Where all clusters have the same rate (0/n and n/n above all) the data cannot tell how much
-    clusters differ. Then the design effect is 1 + icc (Σm²/Σm - 1) with the `icc` given, else
-    `ASSUMED_ICC`, and the notes say so. `icc` is used nowhere else. One cluster has no interval.
+    Wilson's interval on the effective number of trials (`effective_size`), with the t quantile
+    for G - 1. Chance agreement between clusters buys nothing; where clusters show no spread at
+    all, an ICC is assumed and the notes say so. With one trial a cluster the effective number is
+    n, and the interval is Wilson's plain one with t for z. One cluster has no interval.
 
     Parameters
     ----------
@@ -113,52 +106,20 @@ def wilson_clustered(
     >>> round(float(found.low[0]), 4), round(float(found.high[0]), 4)
     (0.6243, 0.9799)
     """
-    open_unit("level", level)
-    if icc is not None:
-        real("icc", icc, 0.0, 1.0)
-    found = rates if rates is not None else clustered_rates(totals)
-    n, p, groups = found.n, found.rate, found.clusters
-    se = np.fmax(found.clustered_se, found.naive_se)
-    spread = p * (1.0 - p)
-    # n/(n-1) turns the naive variance of 0/1 scores, p(1-p)/(n-1), into n effective trials.
-    unit = np.divide(n, n - 1.0, out=np.ones_like(n), where=n > 1)
-    effective = np.divide(spread * unit, se * se, out=np.array(n), where=se > 0)
-    inflation = design_effect_from_icc(ASSUMED_ICC if icc is None else icc, totals.denominator)
-    effective = np.where(found.no_spread, n / inflation, effective)
-    defined = groups > 1
-    critical = np.array([t_critical(level, g - 1.0) if g > 1 else np.nan for g in groups.tolist()])
+    found = effective_size(totals, icc=icc, rates=rates)
+    critical = t_criticals(level, "two-sided", found.df)
+    defined = ~np.isnan(critical)
     low, high = wilson_limits(
-        np.where(defined, p, 0.0), np.where(defined, effective, 1.0), np.where(defined, critical, 1)
+        np.where(defined, found.rates.rate, 0.0),
+        np.where(defined, found.trials, 1.0),
+        np.where(defined, critical, 1.0),
     )
     return Intervals(
         np.where(defined, low, np.nan),
         np.where(defined, high, np.nan),
         level,
         "Wilson on the effective n, t(G-1)",
-        np.where(defined, groups - 1.0, np.nan),
-        np.where(defined, effective, np.nan),
-        _notes(found, inflation, icc),
+        found.df,
+        found.trials,
+        found.notes,
     )
-
-
-def _notes(
-    found: ClusteredRates, inflation: Floats, icc: float | None
-) -> tuple[tuple[str, ...], ...]:
-    notes: list[tuple[str, ...]] = []
-    for k, groups in enumerate(found.clusters.tolist()):
-        lines = list(found.notes[k])
-        if groups == 1:
-            lines.append("no interval: one cluster cannot say how much clusters differ")
-        elif found.no_spread[k]:
-            source = (
-                f"assumed ICC {ASSUMED_ICC:g} (give icc= to change it)"
-                if icc is None
-                else f"given ICC {icc:g}"
-            )
-            lines.append(f"effective n from the {source}: design effect {inflation[k]:.3g}")
-        elif found.design_effect[k] < 1.0:
-            lines.append(
-                "clusters differ less than chance would have it: the naive standard error is used"
-            )
-        notes.append(tuple(lines))
-    return tuple(notes)
