@@ -293,7 +293,7 @@ def _size(p: Floats, declared: int | None) -> int:
     there = int((~np.isnan(p)).sum())
     if declared is None:
         return there
-    if integer("family", declared, 1) < there:
+    if integer("family", declared, 0) < there:
         raise InputError("family", f"at least the {there} p-values that it holds", declared)
     return int(declared)
 
