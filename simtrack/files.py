@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from simtrack.errors import InputError
+from simtrack.errors import DataError, InputError
 
 __all__ = ["write_bytes", "write_text", "write_with"]
 
@@ -24,17 +24,22 @@ def write_with(path: str | Path, write: Callable[[Path], object]) -> Path:
         )
     if target.is_dir():
         raise InputError("output", "a file, not a folder", str(target))
-    handle, name = tempfile.mkstemp(
-        prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent
-    )
-    os.close(handle)
-    temporary = Path(name)
+    temporary: Path | None = None
     try:
+        handle, name = tempfile.mkstemp(
+            prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent
+        )
+        os.close(handle)
+        temporary = Path(name)
         write(temporary)
         temporary.chmod(0o644)
         temporary.replace(target)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise DataError(f"{target} cannot be written: {reason}. Choose another place.") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
     return target
 
 

@@ -8,7 +8,7 @@ from typing import SupportsFloat, SupportsIndex
 
 from simtrack.errors import InputError
 
-__all__ = ["decimal_fraction", "integer", "open_unit", "real"]
+__all__ = ["decimal_fraction", "integer", "open_unit", "percent_hint", "real"]
 
 
 def integer(name: str, value: SupportsIndex, low: int, high: int | None = None) -> int:
@@ -47,8 +47,19 @@ def open_unit(name: str, value: SupportsFloat) -> float:
     """Return `value` as a float strictly between 0 and 1."""
     found = real(name, value)
     if not 0.0 < found < 1.0:
-        raise InputError(name, "strictly between 0 and 1", found)
+        raise InputError(name, "strictly between 0 and 1", found, cure=percent_hint(found))
     return found
+
+
+def percent_hint(value: SupportsFloat) -> str:
+    """Ask whether a percentage was meant where a share is wanted.
+
+    Examples
+    --------
+    >>> percent_hint(80)
+    'Did you mean 0.8?'
+    """
+    return f"Did you mean {float(value) / 100:g}?" if 1.0 < float(value) < 100.0 else ""
 
 
 def decimal_fraction(name: str, value: object) -> Fraction:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from simtrack.analysis.source import Table, read_totals
 from simtrack.counts import Losses, Totals
-from simtrack.errors import InputError
+from simtrack.errors import DataError, InputError
 from simtrack.estimands import Estimand
 from simtrack.inference import PairedDifference, paired_difference
 from simtrack.options import MissingCluster
@@ -140,6 +140,11 @@ def compare(
     totals = source.totals
     first, second = _column(totals, factor, a), _column(totals, factor, b)
     paired = paired_difference(totals, first, second, level=level, bounded=source.bounded)
+    if paired.clusters == 0:
+        raise DataError(
+            f"no {source.cluster_name} has both {a} and {b}, so there is no pair to compare. "
+            "Name a cluster that they share."
+        )
     alpha = round(1.0 - level, 12)
     refused = None if paired.test is None else paired.test.refusal(alpha)
     usable = paired.test is not None and refused is None

@@ -22,6 +22,8 @@ ALIASES = {"id": "unit", "sample": "unit", "item": "unit", "epoch": "repetition"
 #: Grouped by, where a table has several levels and nothing was asked for.
 _TELLING = ("task", "model", "arm", "source")
 #: Where a level named for a comparison is looked for first.
+#: The metric of rows that name none, in a table where others do.
+UNNAMED = "(no metric)"
 _COMPARED = ("model", "arm", "source", "task", "stage")
 
 
@@ -129,7 +131,7 @@ def score(
     >>> found.accounting.planned, found.estimates.rows[0].rate
     (5, 0.75)
     """
-    records = _with_scores(records)
+    records = _with_metrics(_with_scores(_with_rows(records, cluster)))
     unit = find_factor(records, cluster) if cluster else _default_cluster(records)
     names = tuple(find_factor(records, name) for name in by) or _telling(records, unit)
     records, unit = _nested(records, unit, names)
@@ -137,6 +139,8 @@ def score(
         raise InputError("by", f"other than the cluster, {unit}")
     compared = None
     if levels is not None:
+        if levels[0] == levels[1]:
+            raise InputError("levels to compare", "two different ones", f"{levels[0]} twice")
         compared = find_factor(records, factor) if factor else _factor_of(records, levels)
     parts: list[MetricScore] = []
     for metric in records.factors["metric"].compact().levels if _has_metrics(records) else ("",):
@@ -153,7 +157,45 @@ def score(
             )  # fmt: skip
         parts.append(MetricScore(metric, _account(records, metric, names), estimates, pair))
     losses = dict.fromkeys(x for part in parts for x in part.estimates.losses.entries)
-    return Score(names, unit, tuple(parts), tuple(losses), records.notes)
+    return Score(
+        names, unit, tuple(parts), tuple(losses), (*records.notes, *_pooled(records, names, unit))
+    )
+
+
+def _with_rows(records: Records, cluster: str | None) -> Records:
+    """Offer every row as a cluster of its own, for tables without ids."""
+    if cluster != "row" or "row" in records.factors:
+        return records
+    return records.with_factors(row=Factor.from_values([str(k + 1) for k in range(len(records))]))
+
+
+def _with_metrics(records: Records) -> Records:
+    """Give rows without a metric one of their own, where other rows have metrics."""
+    metric = records.factors.get("metric")
+    if metric is None or not metric.compact().levels or (metric.codes >= 0).all():
+        return records
+    labels = [label if label is not None else UNNAMED for label in metric.values()]
+    return records.with_factors(metric=Factor.from_values(labels))
+
+
+def _pooled(records: Records, by: Sequence[str], unit: str) -> list[str]:
+    """Say over which telling columns trials were added up."""
+    pooled = [
+        f"{name} ({len(records.factors[name].compact().levels)})"
+        for name in _TELLING
+        if name in records.factors
+        and name not in (*by, unit, *unit.split("/"))
+        and len(records.factors[name].compact().levels) > 1
+        and not _nests(records, name, (*by, unit))
+    ]
+    return [f"pooled over {', '.join(pooled)}: group by them with --by"] if pooled else []
+
+
+def _nests(records: Records, name: str, within: Sequence[str]) -> bool:
+    """Whether each group of `within` has one level of `name` only, so that nothing is mixed."""
+    groups = list(zip(*(records.factors[n].codes.tolist() for n in within), strict=True))
+    pairs = set(zip(groups, records.factors[name].codes.tolist(), strict=True))
+    return len(pairs) == len(set(groups))
 
 
 def find_factor(records: Records, name: str) -> str:
@@ -174,9 +216,13 @@ def _with_scores(records: Records) -> Records:
         return records
     table = account(records)
     parts = [f"{table.total(s)} {s}" for s in get_args(Status) if table.total(s)]
+    reasons = records.factors["reason"].levels if "reason" in records.factors else ()
+    why = f" ({'; '.join(reasons[:3])})" if reasons else ""
+    sources = records.factors["source"].levels if "source" in records.factors else ()
+    where = f"{', '.join(sources[:3])}: " if sources else ""
     raise DataError(
-        f"no trial has a score: {table.planned} planned, {', '.join(parts) or 'none found'}. "
-        + " ".join(records.notes)
+        f"{where}no trial has a score: {table.planned} planned, {', '.join(parts) or 'none found'}"
+        f"{why}. Nothing can be estimated. " + " ".join(records.notes)
     )
 
 

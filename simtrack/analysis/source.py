@@ -77,6 +77,12 @@ def _from_records(
         meant = _named(estimand)
         needed = [f for c in (*meant.where, *meant.among) for f in c.factors]
         columns = list(dict.fromkeys((*by, *needed)))
+        lacking = [f for f in needed if f not in records.factors]
+        if lacking:
+            raise InputError(
+                f"estimand {meant.name}", f"asked of trials with columns {', '.join(needed)}",
+                cure=f"This table lacks {', '.join(lacking)}.",
+            )  # fmt: skip
         counts = records.counts(cluster=cluster, by=columns, missing_cluster=missing)
         return Source(meant.totals(counts, by), name, True)
     if estimand is not None:

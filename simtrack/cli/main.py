@@ -7,6 +7,7 @@ simtrack itself; 130 interrupted.
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import sys
@@ -79,8 +80,8 @@ class _Verbs(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="simtrack")
-@click.option("-v", "--verbose", count=True, help="Say more (twice: everything).")
-@click.option("-q", "--quiet", is_flag=True, help="Say errors only.")
+@click.option("-v", "--verbose", count=True, help="Log more (twice: everything).")
+@click.option("-q", "--quiet", is_flag=True, help="Log errors only.")
 def app(verbose: int, quiet: bool) -> None:
     """Calibrate, rehearse, score and publish evaluations of LLMs and agents: exact first."""
     level = logging.ERROR if quiet else (logging.WARNING, logging.INFO)[min(verbose, 1)]
@@ -91,6 +92,9 @@ def app(verbose: int, quiet: bool) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line and give its exit code; errors go to standard error in one line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal of few characters is no fault
     try:
         result = app.main(
             args=list(arguments) if arguments is not None else None,
@@ -118,20 +122,32 @@ def _explain(error: BaseException) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         print(error.message, file=sys.stderr)
         return BAD_INPUT
-    if isinstance(error, click.ClickException):
-        context = getattr(error, "ctx", None)
-        hint = f" See {context.command_path} --help." if context is not None else ""
-        _say(error.format_message() + hint)
-        return BAD_INPUT
     if isinstance(error, SimtrackError):
         _say(str(error))
         return error.exit_code
-    if isinstance(error, MemoryError | OSError):
-        _say(f"{type(error).__name__}: {error}")
+    known = _usage(error) if isinstance(error, click.ClickException) else _resources(error)
+    if known:
+        _say(known)
         return BAD_INPUT
     logging.getLogger("simtrack").debug("traceback", exc_info=error)
     _say(f"a fault of simtrack {__version__}: {type(error).__name__}: {error}. {REPORT_TO}")
     return FAULT
+
+
+def _usage(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    hint = f" See {context.command_path} --help." if context is not None else ""
+    return error.format_message() + hint
+
+
+def _resources(error: BaseException) -> str:
+    """Put into words what the machine refused, or nothing if it was something else."""
+    if isinstance(error, MemoryError):
+        return "not enough memory for this input. Split it, or ask for less at once."
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}."
+    return ""
 
 
 def _say(message: str) -> None:

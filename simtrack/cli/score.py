@@ -14,6 +14,7 @@ from simtrack.options import MissingCluster, Status
 if TYPE_CHECKING:
     from simtrack.analysis import Comparison, Estimate
     from simtrack.analysis.score import MetricScore, Score
+    from simtrack.counts import Loss
     from simtrack.records import Records
     from simtrack.report.table import Table
 
@@ -40,8 +41,14 @@ _SHORT = 10**7
 @click.option("--metric", "metrics", multiple=True, help="Only this metric: scorer or scorer.key.")
 @click.option("--compare", "levels", nargs=2, help="Two levels, first minus second, paired by id.")
 @click.option("--factor", help="The column that they are levels of [found by the levels].")
-@click.option("--where", multiple=True, metavar="COL=LEVEL", help="Only trials with this label.")
-@click.option("--map", "columns", multiple=True, metavar="PART=COL", help="Columns of a table.")
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="COL=LEVEL",
+    help="Only trials with this label (repeatable; LEVEL|LEVEL).",
+)
+@click.option("--map", "columns", multiple=True, metavar="PART=COL",
+              help="Columns of a table (repeatable).")  # fmt: skip
 @click.option(
     "--score", "values", multiple=True, metavar="TEXT=NUM", help="What a score stands for."
 )
@@ -53,6 +60,9 @@ _SHORT = 10**7
     "--missing-cluster", type=click.Choice(get_args(MissingCluster)), default="refuse",
     help="Scored trials without a cluster label [refuse].",
 )  # fmt: skip
+@click.option(
+    "--skip-refused", is_flag=True, help="Note files that cannot be read; score the rest."
+)
 @click.option("--summaries", is_flag=True, help="Read Inspect's summaries only: faster, thinner.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the rates as CSV.")
@@ -66,9 +76,11 @@ def score(logs: tuple[str, ...], as_json: bool, as_csv: bool, **given: Any) -> N
     from simtrack.analysis.score import score as compute
 
     one_output(json=as_json, csv=as_csv)
+    if as_csv and given["levels"]:
+        raise InputError("--csv", "used without --compare", cure="Use --json for both.")
     found = compute(
         _records(logs, given),
-        by=[name for text in given["by"] for name in text.split(",") if name],
+        by=[name.strip() for text in given["by"] for name in text.split(",") if name.strip()],
         cluster=given["cluster"],
         estimand=given["estimand"],
         levels=given["levels"] or None,
@@ -96,6 +108,7 @@ def _records(logs: tuple[str, ...], given: dict[str, Any]) -> Records:
         metric=list(given["metrics"]) or None,
         scores={k: _number(k, v) for k, v in assignments("--score", given["values"]).items()},
         detail="summaries" if given["summaries"] else "samples",
+        skip_refused=given["skip_refused"],
     )
     for name, label in assignments("--where", given["where"]).items():
         records = records.select(**{find_factor(records, name): label.split("|")})
@@ -103,7 +116,7 @@ def _records(logs: tuple[str, ...], given: dict[str, Any]) -> Records:
 
 
 def _number(text: str, value: str) -> float | None:
-    if value in {"", "none", "unscored"}:
+    if value.lower() in {"", "none", "unscored"}:
         return None
     try:
         return float(value)
@@ -129,15 +142,24 @@ def _show(found: Score) -> None:
 
 
 def _show_losses(found: Score) -> None:
-    lost = sorted(found.losses, key=lambda x: -x.n)
-    for loss in lost[:_MOST_LOSSES]:
-        where = ", ".join(f"{k}={v}" for k, v in loss.where)
-        examples = f" ({', '.join(loss.examples[:3])}{', …' if loss.n > 3 else ''})"
-        print(f"Left out: {loss.n} {loss.kind}: {loss.reason}"
-              f"{f' [{where}]' if where else ''}{examples if loss.examples else ''}")  # fmt: skip
-    if len(lost) > _MOST_LOSSES:
-        rest = lost[_MOST_LOSSES:]
-        print(f"Left out: {sum(x.n for x in rest)} more for {len(rest)} other reasons (--json)")
+    """Say what was left out, once for each metric, kind and reason, most first."""
+    merged: dict[tuple[str, str, str], list[Loss]] = {}
+    for loss in found.losses:
+        metric = dict(loss.where).get("metric", "") if len(found.metrics) > 1 else ""
+        merged.setdefault((metric, loss.kind, loss.reason), []).append(loss)
+    rows = sorted(merged.items(), key=lambda row: -sum(x.n for x in row[1]))
+    for (metric, kind, reason), losses in rows[:_MOST_LOSSES]:
+        n = sum(x.n for x in losses)
+        groups = ["/".join(v for k, v in x.where if k in found.by) for x in losses if set(found.by)]
+        where = f" [{', '.join(dict.fromkeys(filter(None, groups)))}]" if any(groups) else ""
+        examples = [e for x in losses for e in x.examples]
+        shown = f" ({', '.join(examples[:3])}{', …' if n > 3 else ''})" if examples else ""
+        head = f"{metric}: " if metric else ""
+        print(f"Left out: {head}{n} {kind}: {reason}{where}{shown}")
+    if len(rows) > _MOST_LOSSES:
+        rest = rows[_MOST_LOSSES:]
+        n = sum(x.n for _, losses in rest for x in losses)
+        print(f"Left out: {n} more for {len(rest)} other reasons (--json)")
 
 
 def _table(found: Score, part: MetricScore) -> Table:
@@ -145,7 +167,8 @@ def _table(found: Score, part: MetricScore) -> Table:
 
     statuses = [s for s in get_args(Status) if part.accounting.total(s) or s == "scored"]
     accounts = {row.labels: row for row in part.accounting.rows}
-    heads = (*found.by, "planned", *statuses, "clusters", "rate", "low", "high", "se (naive)",
+    what = "rate" if part.estimates.estimand != "mean score" else "mean"
+    heads = (*found.by, "planned", *statuses, "clusters", what, "low", "high", "se (naive)",
              "se (cluster)", "deff")  # fmt: skip
     rows = []
     estimates = {row.labels: row for row in part.estimates.rows}
@@ -206,15 +229,23 @@ def _signed(value: float | None) -> str:
 
 
 def _notes(found: Score) -> list[str]:
-    notes = list(found.notes)
+    """List the notes: those of the source, then those of groups, equal ones together."""
+    groups: dict[str, list[str]] = {}
+    total = sum(len(part.estimates.rows) for part in found.metrics)
     for part in found.metrics:
-        head = f"{part.metric}: " if part.metric and len(found.metrics) > 1 else ""
+        head = [part.metric] if part.metric and len(found.metrics) > 1 else []
         for row in part.estimates.rows:
-            group = f"{'/'.join(row.labels)}: " if row.labels else ""
-            notes += [f"{head}{group}{note}" for note in row.notes]
+            for note in row.notes:
+                groups.setdefault(note, []).append("/".join((*head, *row.labels)))
         if part.comparison is not None:
-            notes += [f"{head}comparison: {note}" for note in part.comparison.notes]
-    return list(dict.fromkeys(notes))
+            for note in part.comparison.notes:
+                groups.setdefault(f"comparison: {note}", []).extend(head)
+    told = []
+    for note, names in groups.items():
+        some = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+        everywhere = len(names) in {0, total} or not any(names)
+        told.append(note if everywhere else f"{note} [{some}]")
+    return [*dict.fromkeys(found.notes), *told]
 
 
 def _csv(found: Score) -> str:

@@ -240,7 +240,12 @@ def estimand(name: str) -> Estimand | Contrast:
     """
     found = CATALOGUE.get(name)
     if found is None:
-        raise InputError("estimand", "one of " + ", ".join(CATALOGUE), repr(name))
+        from difflib import get_close_matches
+
+        known = [n for n, e in CATALOGUE.items() if not isinstance(e, Unavailable)]
+        near = get_close_matches(name, known, 1)
+        cure = f"Did you mean {near[0]}?" if near else ""
+        raise InputError("estimand", "one of " + ", ".join(known), repr(name), cure=cure)
     if isinstance(found, Unavailable):
         raise InputError(name, f"a ratio of counts; it needs {found.needs}")
     return found

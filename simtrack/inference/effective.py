@@ -106,12 +106,12 @@ def _notes(
             lines.append("no interval: one cluster cannot say how much clusters differ")
         elif found.no_spread[k]:
             source = (
-                f"assumed ICC {ASSUMED_ICC:g} (give icc= to change it)"
+                f"assumed ICC {ASSUMED_ICC:g} (--icc changes it)"
                 if icc is None
                 else f"given ICC {icc:g}"
             )
             lines.append(f"effective n from the {source}: design effect {inflation[k]:.3g}")
-        elif found.design_effect[k] < 1.0:
+        elif found.design_effect[k] < 1.0 - 1e-9 and groups < found.n[k]:
             lines.append(
                 "clusters differ less than chance would have it: the naive standard error is used"
             )

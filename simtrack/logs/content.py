@@ -65,8 +65,12 @@ def look_at(path: Path, label: str) -> Content:
         A file that is not there, is empty, is of a kind that is known but not read, or is binary.
     """
     if not path.is_file():
-        what = "is a folder: use read_logs" if path.is_dir() else "does not exist"
-        raise DataError(f"{label}: {what}.")
+        what = "does not exist"
+        if path.is_dir():
+            what = "is a folder: use read_logs"
+        elif path.exists() or str(path) == "-":
+            what = "is a pipe: save it as a file first"
+        raise DataError(f"{path}: {what}.")
     with path.open("rb") as file:
         head = file.read(8)
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):

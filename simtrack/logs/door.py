@@ -7,6 +7,9 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 
+import numpy as np
+
+from simtrack.counts import Factor, group_rows
 from simtrack.errors import DataError, InputError
 from simtrack.logs.content import UnknownFormat, look_at
 from simtrack.logs.formats import Request, reader_of
@@ -17,6 +20,8 @@ __all__ = ["expand", "read_log", "read_logs"]
 
 PathLike = str | os.PathLike[str]
 #: Indexes that Inspect writes beside its logs; they hold no sample.
+#: Two rows that agree in all of these are one trial, counted twice.
+_TELLS_APART = ("task", "model", "solver", "arm", "metric", "unit", "repetition")
 _INDEXES = frozenset({"logs.json", "eval-set.json"})
 
 
@@ -76,13 +81,15 @@ def read_logs(
     metric: str | Sequence[str] | None = None,
     scores: Mapping[str, float | None] | None = None,
     detail: Detail = "samples",
+    skip_refused: bool = False,
 ) -> Records:
     """What happened in every trial of these files, folders and globs?
 
     Tables are stacked in the order of the paths, each row labelled by its `source`. In a folder,
     files that are no logs are passed over with a note. A run that occurs twice, or a later try of
-    the same task, is kept and noted: choose with `select(source=...)`. Parameters as in
-    `read_log`.
+    the same task, is kept and noted: choose with `select(source=...)`. With `skip_refused`, files
+    that cannot be read are noted instead of refused. A `metric` may be absent from some of the
+    files, which a note then says. Other parameters as in `read_log`.
 
     Raises
     ------
@@ -95,6 +102,8 @@ def read_logs(
     parts: list[Records] = []
     refused: list[str] = []
     passed: list[str] = []
+    lacking: list[str] = []
+    last: InputError | None = None
     for (file, named), name in zip(files, names, strict=True):
         try:
             parts.append(_read(file, name, request))
@@ -102,13 +111,25 @@ def read_logs(
             (refused if named else passed).append(str(error))
         except DataError as error:
             refused.append(str(error))
+        except InputError as error:
+            if error.name != "metric" or len(files) == 1:
+                raise
+            lacking.append(name)
+            last = error
+    if skip_refused:
+        passed += [f"skipped, with all trials in it: {reason}" for reason in refused]
+        refused = []
+    if last is not None and not parts:
+        raise last
+    if lacking:
+        passed.append(f"{len(lacking)} files have no metric {metric}: {', '.join(lacking)}")
     if refused:
         head = "" if len(refused) == 1 else f"{len(refused)} of {len(files)} files are refused. "
         raise DataError(head + " | ".join(refused))
     if not parts:
         raise DataError(f"no log among {len(files)} files: {' | '.join(passed)}")
     records = Records.concatenate(parts)
-    notes = (*records.notes, *passed, *_repeats(parts))
+    notes = (*records.notes, *passed, *_repeats(parts), *_repeated_trials(records))
     return Records(
         records.factors, records.numbers, records.losses, records.parents, records.kind, notes
     )
@@ -196,16 +217,39 @@ def _repeats(parts: Sequence[Records]) -> list[str]:
             tasks.setdefault(task, {}).setdefault(run, labels["source"])
     notes = [
         f"run {run} is in {len(sources)} files ({', '.join(sources)}): its trials count "
-        f"{len(sources)} times. Keep one: select(source=...)"
+        f"{len(sources)} times. Keep one of the files (--where file=NAME)"
         for run, sources in runs.items()
         if len(sources) > 1
     ]
     return notes + [
         f"task_id {task} was run {len(found)} times ({', '.join(found.values())}): a later run "
-        "may replace an earlier one. Keep one: select(source=...)"
+        "may replace an earlier one. Keep one of the files (--where file=NAME)"
         for task, found in tasks.items()
         if len(found) > 1
     ]
+
+
+def _repeated_trials(records: Records) -> list[str]:
+    """Note trials that agree in all that tells trials apart."""
+    telling = [n for n in _TELLS_APART if n in records.factors]
+    if "unit" not in telling or "repetition" not in telling or not len(records):
+        return []
+    keys = {n: _filled(records.factors[n]) for n in telling}
+    found = group_rows(keys, len(records))
+    extra = len(records) - found.size
+    if not extra:
+        return []
+    first = int(np.flatnonzero(np.bincount(found.index, minlength=found.size) > 1)[0])
+    shown = ", ".join(f"{n}={found.factors[n].levels[found.factors[n].codes[first]]}"
+                      for n in telling)  # fmt: skip
+    return [
+        f"{extra} trials repeat another in {', '.join(telling)} and count again (first: {shown})"
+    ]
+
+
+def _filled(factor: Factor) -> Factor:
+    codes = np.where(factor.codes < 0, len(factor.levels), factor.codes).astype(np.int32)
+    return Factor((*factor.levels, "\0"), codes)
 
 
 def _constants(part: Records) -> dict[str, str]:

@@ -114,7 +114,7 @@ def _refuse_map(request: Request, label: str) -> None:
             "left out for an Inspect log, whose columns have names",
             ", ".join(request.map),
             where=label,
-            cure="Name the columns where they are used, as in counts(cluster='scenario').",
+            cure="Leave --map out; name its columns in --by and --cluster.",
         )
 
 

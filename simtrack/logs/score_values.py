@@ -44,12 +44,15 @@ class ScoreReader:
         self._mapped = {str(k): _checked(k, v) for k, v in (scores or {}).items()}
         self._known: dict[str, tuple[float, str]] = {}
         self.unknown: Counter[tuple[str, str]] = Counter()
+        self.letters: Counter[tuple[str, str]] = Counter()
 
     def read(self, value: Any, metric: str = "") -> tuple[float, str]:
         """Give the number and, where there is none, NaN and the reason."""
         if self._mapped and (mapped := self._mapped.get(_text(value))):
             return mapped
         found = self._by_type(value)
+        if isinstance(value, str) and value in {"P", "N"}:
+            self.letters[metric, value] += 1
         if found[1] == _UNKNOWN:
             self.unknown[metric, _shown(value)] += 1
         return found
@@ -58,6 +61,15 @@ class ScoreReader:
         """Read a whole column: numbers, and reasons ('' where there is a number)."""
         pairs = [self.read(value, metric) for value in values]
         return [p[0] for p in pairs], [p[1] for p in pairs]
+
+    def notes(self) -> list[str]:
+        """Say how often a letter stood for something that its reader may not expect."""
+        return [
+            f"{metric + ': ' if metric else ''}{n} scores {letter} (partial) count as 0.5"
+            if letter == "P"
+            else f"{metric + ': ' if metric else ''}{n} scores N (no answer) count as 0"
+            for (metric, letter), n in sorted(self.letters.items())
+        ]
 
     def refuse_unknown(self, label: str, metrics: Sequence[str] = ()) -> None:
         """Raise one DataError that lists every value that was not understood, with counts."""
@@ -71,7 +83,10 @@ class ScoreReader:
         tail = f" and {more} more kinds" if more > 0 else ""
         first = next(iter(self.unknown))[1]
         other = f", or choose a metric (metric=...) of {', '.join(metrics)}" if metrics else ""
-        cure = f"Map them to numbers or to None (scores={{{first}: 0}}){other}."
+        cure = (
+            f"Say what each stands for: --score {first[:-1]}=NUMBER' or {first[:-1]}=unscored' "
+            f"(in Python scores={{{first}: NUMBER or None}}){other}."
+        )
         if not first.startswith("'"):
             cure = f"Such a score has no one number{other}."
         raise DataError(

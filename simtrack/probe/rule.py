@@ -11,7 +11,7 @@ from simtrack.probe.decimals import decimal_text
 from simtrack.probe.prior import Beta
 from simtrack.probe.protocol import protocol_text
 from simtrack.probe.serialise import FIELDS, arguments_from, as_toml, plain, read_json, read_toml
-from simtrack.validate import decimal_fraction, integer
+from simtrack.validate import decimal_fraction, integer, percent_hint
 
 if TYPE_CHECKING:  # what a rule opens is imported when it is opened: these rooms import the rule
     from collections.abc import Mapping
@@ -222,6 +222,7 @@ def _threshold(value: object) -> Fraction:
     found = decimal_fraction("threshold", value)
     if not 0 < found < 1:
         cure = "A rate is never below 0 nor above 1, so the A side would be settled beforehand."
+        cure = percent_hint(found) or cure
         raise InputError("threshold", "above 0 and below 1", decimal_text(found), cure=cure)
     return found
 
@@ -230,6 +231,7 @@ def _confidence(value: object) -> Fraction:
     found = decimal_fraction("confidence", value)
     if not Fraction(1, 2) < found < 1:
         cure = "At 1/2 or less two sides could win at once; at 1 none ever would."
+        cure = percent_hint(found) or cure
         raise InputError("confidence", "above 1/2 and below 1", decimal_text(found), cure=cure)
     return found
 
@@ -238,6 +240,7 @@ def _zero_band(value: object) -> Fraction:
     found = decimal_fraction("zero_band", value)
     if not 0 < found < 1:
         cure = "At 0 no effect could be called zero; at 1 every effect would be."
+        cure = percent_hint(found) or cure
         raise InputError("zero_band", "above 0 and below 1", decimal_text(found), cure=cure)
     return found
 

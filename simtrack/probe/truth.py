@@ -21,7 +21,7 @@ from simtrack.probe.states import (
     ZERO,
     State,
 )
-from simtrack.validate import decimal_fraction, integer
+from simtrack.validate import decimal_fraction, integer, percent_hint
 
 __all__ = ["Truth", "grid", "rates", "true_state", "truths"]
 
@@ -48,7 +48,7 @@ def rates(name: str, values: object) -> tuple[Fraction, ...]:
         raise InputError(name, "at least one pass rate", "none")
     for value in found:
         if not 0 <= value <= 1:
-            raise InputError(name, "pass rates from 0 to 1", float(value))
+            raise InputError(name, "pass rates from 0 to 1", float(value), cure=percent_hint(value))
     return found
 
 

@@ -98,8 +98,12 @@ class Records:
     def factor(self, name: str) -> Factor:
         """Give a labelled column, or refuse and print the names there are."""
         if name not in self.factors:
-            known = ", ".join(sorted(self.factors))
-            raise InputError("column", f"one of {known}", repr(name))
+            from difflib import get_close_matches
+
+            known = sorted(set(self.factors) - {"status", "reason"})
+            near = get_close_matches(name, known, 1)
+            cure = f"Did you mean {near[0]}?" if near else ""
+            raise InputError("column", f"one of {', '.join(known)}", repr(name), cure=cure)
         return self.factors[name]
 
     def select(self, **labels: str | Sequence[str]) -> Records:

@@ -1,4 +1,4 @@
-"""Lay rows out as a table: aligned plain text in a pipe, ruled by rich on a terminal, or CSV."""
+"""Lay rows out as a table: aligned plain text, blocks on a narrow terminal, or CSV."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -67,22 +68,44 @@ class Table:
         return out.getvalue()
 
     def show(self) -> None:
-        """Print the table: by rich on a terminal that takes colour, plainly elsewhere."""
-        if sys.stdout.isatty() and "NO_COLOR" not in os.environ:
-            self._show_ruled()
-        else:
+        """Print the table: plainly in a pipe; on a terminal with bold heads, and never cut off.
+
+        Where a terminal is too narrow for the columns, each row becomes a block of "head: cell".
+        """
+        if not sys.stdout.isatty():
             print(self.plain())
-
-    def _show_ruled(self) -> None:
+            return
+        lines = self.plain().splitlines()
+        if max(map(len, lines)) > shutil.get_terminal_size().columns:
+            lines = self.stacked().splitlines()
+        if "NO_COLOR" in os.environ:
+            print("\n".join(lines))
+            return
         from rich.console import Console
-        from rich.table import Table as Ruled
+        from rich.text import Text
 
-        ruled = Ruled(title=self.title or None, title_justify="left", header_style="bold", box=None)
-        for head in self.heads:
-            ruled.add_column(head, justify="left" if head in self.text else "right")
-        for row in self.rows:
-            ruled.add_row(*(cell.replace("[", "\\[") for cell in row))
-        Console().print(ruled)
+        console = Console(soft_wrap=True)
+        heads = set(lines[: 2 if self.title else 1])
+        for line in lines:
+            console.print(Text(line, style="bold" if line in heads else ""))
+
+    def stacked(self) -> str:
+        """Write one block a row, for narrow terminals.
+
+        Examples
+        --------
+        >>> print(Table("", ("model", "rate"), [("a", "0.5")], frozenset({"model"})).stacked())
+        model  a
+        rate   0.5
+        """
+        width = max(map(len, self.heads))
+        blocks = [
+            "\n".join(
+                f"{head:<{width}}  {cell}" for head, cell in zip(self.heads, row, strict=True)
+            )
+            for row in self.rows
+        ]
+        return "\n".join(([self.title] if self.title else []) + ["\n\n".join(blocks)])
 
 
 def number(value: float | None, digits: int = 4) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simtrack.errors import InputError
+from simtrack.errors import DataError, InputError
 from simtrack.runs.calibration import run_calibration
 from simtrack.runs.provenance import (
     KEY,
@@ -86,7 +86,12 @@ def run_study(wanted: str, folder: str | Path | None = None) -> Run:
     result.attrs[KEY] = _canonical(about)
     result.attrs["content_sha256"] = sha256
     target = Path(folder) if folder is not None else Path("results") / study.name
-    target.mkdir(parents=True, exist_ok=True)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"{target} cannot be made: {error.strerror}. Choose another place."
+        ) from None
     stored = write_result(result, target / "result.nc")
     told = write_numbers(
         numbers | {"study": about["study"]["study"], "content_sha256": sha256,

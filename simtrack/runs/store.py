@@ -28,8 +28,9 @@ def read_result(path: Path) -> xr.Dataset:
     try:
         with xr.open_dataset(path, engine="h5netcdf") as opened:
             return opened.load()
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path} cannot be read as a NetCDF result: {error}") from None
+    except Exception as error:  # h5py raises whatever its library meets in a damaged file
+        reason = " ".join(str(error).split()).strip("'\"")
+        raise DataError(f"{path} is damaged or no NetCDF result: {reason}. Run it anew.") from None
 
 
 def write_numbers(numbers: Mapping[str, Any], path: Path) -> Path:

@@ -81,8 +81,9 @@ def find_study(wanted: str) -> Path:
     A name is looked up in ./studies first, then among the studies that come with simtrack.
     """
     path = Path(wanted)
-    if path.is_dir() and (path / FILE).is_file():
-        return path / FILE
+    for name in (FILE, "result.nc"):
+        if path.is_dir() and (path / name).is_file():
+            return path / name
     if path.is_file():
         return path
     local = Path("studies") / wanted / FILE

@@ -154,3 +154,61 @@ def test_nothing_scored_says_what_became_of_the_trials(simtrack, tmp_path):
     done = simtrack("score", path)
     assert done.code == 2
     assert "2 planned, 2 unscored" in done.err
+
+
+def test_rows_without_a_metric_are_scored_beside_those_with_one(simtrack, tmp_path, logs):
+    table = write(tmp_path / "t.csv", "unit,value\na,1\nb,0\nc,1\n")
+    found = simtrack("score", table, str(logs / "failed.eval"), "--by", "source", "--json").json
+    planned = {
+        m["metric"]: sum(row["planned"] for row in m["accounting"]) for m in found["metrics"]
+    }
+    assert planned["(no metric)"] == 3
+    assert len(planned) == 2
+
+
+def test_what_was_pooled_is_said(simtrack, table):
+    notes = simtrack("score", table, *MAP, "--by", "trial", "--json").json["notes"]
+    assert any(note.startswith("pooled over model (2)") for note in notes)
+
+
+def test_every_row_can_be_its_own_cluster(simtrack, tmp_path):
+    path = write(tmp_path / "noid.csv", "model,value\nx,1\nx,0\ny,1\ny,1\n")
+    assert simtrack("score", path).code == 2
+    found = simtrack("score", path, "--cluster", "row", "--json").json
+    assert [r["clusters"] for r in found["metrics"][0]["estimates"]["rows"]] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--compare", "x", "x"], "two different ones, got x twice"),
+        (["--compare", "x", "y", "--csv"], "--csv must be used without --compare"),
+        (["--compare", "x", "y", "--cluster", "model"], "by must be other than the cluster"),
+        (["--level", "95"], "Did you mean 0.95?"),
+        (["--by", "modle"], "Did you mean model?"),
+        (["--estimand", "adherence"], "This table lacks duty"),
+        (["--estimand", "adherense"], "Did you mean adherence?"),
+    ],
+)
+def test_slips_are_told_with_their_cure(simtrack, table, arguments, message):
+    done = simtrack("score", table, *MAP, *arguments)
+    assert (done.code, done.out) == (2, ""), done
+    assert message in done.err
+
+
+def test_no_pair_at_all_is_refused(simtrack, tmp_path):
+    path = write(tmp_path / "u.csv", "unit,model,value\na,x,1\nb,x,0\nc,y,1\nd,y,1\n")
+    done = simtrack("score", path, "--compare", "x", "y")
+    assert done.code == 2
+    assert "no unit has both x and y" in done.err
+
+
+def test_a_pipe_of_ascii_is_no_fault():
+    import os
+    import subprocess
+    import sys
+
+    env = os.environ | {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "simtrack", "calibrate"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=env)
+    assert done.stdout.startswith("Rule: threshold 0.8")

@@ -52,7 +52,8 @@ def test_files_of_one_name_are_told_apart(fixtures, tmp_path):
         shutil.copy(fixtures / "failed.eval", tmp_path / folder / "run.eval")
     records = read_logs(tmp_path)
     assert records.factor("source").levels == ("a/run.eval", "b/run.eval")
-    assert "is in 2 files (a/run.eval, b/run.eval)" in records.notes[-1]
+    assert "is in 2 files (a/run.eval, b/run.eval)" in records.notes[-2]
+    assert "trials repeat another in task, model, metric, unit, repetition" in records.notes[-1]
 
 
 def test_files_that_cannot_be_read_are_refused_together(fixtures, tmp_path):
@@ -160,3 +161,28 @@ def test_a_damaged_log_is_refused_or_adds_up(fixtures, tmp_path_factory, data):
     ):
         assert value == have[unit] or math.isnan(value)
     assert account(records).planned == 10
+
+
+def test_a_metric_may_be_absent_from_some_files(fixtures):
+    logs = [fixtures / "failed.eval", fixtures / "stage_reports.eval"]
+    records = read_logs(logs, metric="letter")
+    assert records.factor("source").compact().levels == ("stage_reports.eval",)
+    assert "1 files have no metric letter: failed.eval" in records.notes
+    with pytest.raises(InputError, match="metric must be one of"):
+        read_logs(logs, metric="lettre")
+
+
+def test_refused_files_can_be_skipped_and_are_noted(fixtures, tmp_path):
+    (tmp_path / "torn.eval").write_bytes((fixtures / "failed.eval").read_bytes()[:900])
+    shutil.copy(fixtures / "failed.eval", tmp_path / "whole.eval")
+    with pytest.raises(DataError, match=r"torn\.eval: truncated"):
+        read_logs(tmp_path)
+    records = read_logs(tmp_path, skip_refused=True)
+    assert any(n.startswith("skipped, with all trials in it: torn.eval") for n in records.notes)
+
+
+def test_a_repeated_trial_in_a_table_is_noted(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("unit,epoch,value\na,1,1\na,1,1\nb,1,0\n")
+    notes = read_logs(path).notes
+    assert any("1 trials repeat another in unit, repetition" in note for note in notes)

@@ -52,7 +52,7 @@ def test_object_and_letter_scores_become_three_metrics(fixtures):
     assert "nested" not in records.factors
     assert one.numbers["tokens_in"].tolist() == [11.0] * 3
     assert np.isnan(one.numbers["cost_usd"]).all()
-    assert records.notes == ()
+    assert records.notes == ("stage_reports.eval: letter: 6 scores P (partial) count as 0.5",)
 
 
 def test_means_are_those_of_the_header(fixtures):
@@ -180,12 +180,13 @@ def test_a_log_read_twice_and_a_retry_are_noted(fixtures, tmp_path):
     both = [fixtures / "stage_reports.eval", fixtures / "stage_reports.json"]
     records = read_logs(both)
     assert len(records) == 72
-    assert "is in 2 files (stage_reports.eval, stage_reports.json)" in records.notes[-1]
+    assert "is in 2 files (stage_reports.eval, stage_reports.json)" in records.notes[-2]
+    assert records.notes[-1].startswith("36 trials repeat another in task, model, metric, unit")
     log = json.loads(both[1].read_text())
     log["eval"]["eval_id"] = "another"
     (tmp_path / "retry.json").write_text(json.dumps(log))
     again = read_logs([both[0], tmp_path / "retry.json"])
-    assert "was run 2 times (stage_reports.eval, retry.json)" in again.notes[-1]
+    assert "was run 2 times (stage_reports.eval, retry.json)" in again.notes[-2]
 
 
 def test_a_map_is_refused_for_a_log_with_columns_of_its_own(fixtures):

@@ -37,7 +37,8 @@ def test_unknown_scores_are_listed_never_zero(make_log, log_parts):
         read_log(path)
     assert str(caught.value) == (
         "made.eval: scores that stand for no number: 'D' ×2 in match, 'N/A' ×1 in match. "
-        "Map them to numbers or to None (scores={'D': 0}), "
+        "Say what each stands for: --score 'D=NUMBER' or 'D=unscored' "
+        "(in Python scores={'D': NUMBER or None}), "
         "or choose a metric (metric=...) of match."
     )
     records = read_log(path, scores={"D": 0.25, "N/A": None})

@@ -75,5 +75,5 @@ def test_many_unknown_kinds_are_cut_short():
     reader = ScoreReader()
     for k in range(9):
         reader.read(f"grade {k}")
-    with pytest.raises(DataError, match=r"and 3 more kinds. Map them"):
+    with pytest.raises(DataError, match=r"and 3 more kinds. Say what each stands for"):
         reader.refuse_unknown("f")

@@ -142,7 +142,8 @@ def test_an_unclear_guess_is_not_made(write):
     with pytest.raises(DataError) as caught:
         read_log(write("id,score,correct\n1,1,0\n"))
     assert str(caught.value) == (
-        "table: several columns may be the score: score, correct. Name one: map={'value': 'score'}."
+        "table: several columns may be the score: score, correct. "
+        "Name one: --map value=score (in Python map={'value': 'score'})."
     )
 
 

@@ -29,6 +29,16 @@ def test_a_terminal_gets_the_same_cells_and_no_markup(capsys, monkeypatch):
     assert "10" in shown
 
 
+def test_a_narrow_terminal_cuts_nothing_off(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "24")
+    wide = Table("", ("E[rounds]", "model"), [("12.5", "a-model-with-a-long-name")])
+    wide.show()
+    shown = capsys.readouterr().out.splitlines()
+    assert shown == ["E[rounds]  12.5", "model      a-model-with-a-long-name"]
+
+
 def test_no_color_is_obeyed(capsys, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("NO_COLOR", "1")

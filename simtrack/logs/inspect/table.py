@@ -82,7 +82,7 @@ def to_records(
     factors["status"] = Factor(STATUSES, fates.status.ravel()).compact()
     factors["reason"] = labels([reason for row in fates.reasons for reason in row])
     losses = Losses.of(losses_by_metric(log, plan, names, where))
-    notes = [*log.notes, *_notes(log, columns, fates, plan.planned, dropped)]
+    notes = [*log.notes, *_notes(log, columns, fates, plan.planned, dropped), *reader.notes()]
     notes += [plan.note] if plan.note else []
     return Records(factors, numeric, losses, notes=tuple(f"{log.label}: {note}" for note in notes))
 

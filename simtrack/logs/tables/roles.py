@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -58,7 +59,7 @@ def assign_roles(
     if "value" not in roles and "outcome" not in roles:
         raise UnknownFormat(
             f"{label}: no column holds a score (there are: {_listed(names)}). "
-            "Name it: map={'value': COLUMN}."
+            f"{_wide_hint(columns)}Name it: --map value=COLUMN (in Python map={{'value': COLUMN}})."
         )
     notes += _keep_others(columns, roles)
     return roles, notes
@@ -81,7 +82,7 @@ def _guess(label: str, names: Sequence[str], roles: dict[str, str]) -> list[str]
         elif fits and role == "value":
             raise DataError(
                 f"{label}: several columns may be the score: {', '.join(fits)}. "
-                f"Name one: map={{'value': '{fits[0]}'}}."
+                f"Name one: --map value={fits[0]} (in Python map={{'value': '{fits[0]}'}})."
             )
         elif fits:
             unclear.append(f"{role} could be {' or '.join(fits)}")
@@ -104,6 +105,23 @@ def _keep_others(columns: Mapping[str, Sequence[Any]], roles: dict[str, str]) ->
         else:
             dropped.append(name)
     return [f"columns left out (nested or long): {', '.join(dropped)}"] if dropped else []
+
+
+def _wide_hint(columns: Mapping[str, Sequence[Any]]) -> str:
+    """Recognise a table with one column a model: nothing but numbers and gaps."""
+    if len(columns) < 3 or not all(_looks_numeric(values) for values in columns.values()):
+        return ""
+    return (
+        "All columns are numbers: if there is one column a model, stack them into two columns, "
+        "model and score, with the question's id beside them. "
+    )
+
+
+def _looks_numeric(values: Sequence[Any]) -> bool:
+    try:
+        return all(v in (None, "") or math.isfinite(float(v)) for v in values)
+    except (TypeError, ValueError):
+        return False
 
 
 def _is_labelling(values: Sequence[Any]) -> bool:

@@ -71,7 +71,11 @@ def to_records(
         elif name != "value":
             factors[name] = labels(_scalars(table, column))
     if "value" in roles:
-        numeric["value"], reasons = _scores(table, roles["value"], scores)
+        reader = ScoreReader(scores)
+        values, reasons = reader.column(table.columns[roles["value"]])
+        reader.refuse_unknown(f"{table.label}: column {roles['value']!r}")
+        numeric["value"] = np.array(values, dtype=np.float64)
+        notes = [*notes, *reader.notes()]
     else:
         reasons = ["" if kept else "no outcome" for kept in factors["outcome"].codes >= 0]
     factors |= _fates(table, factors, numeric, reasons)
@@ -94,15 +98,6 @@ def _chosen(table: Table, roles: Mapping[str, str], metric: str | Sequence[str])
     columns = {name: [values[row] for row in keep] for name, values in table.columns.items()}
     lines = [table.lines[row] for row in keep]
     return Table(table.label, columns, lines, table.losses, table.notes)
-
-
-def _scores(
-    table: Table, column: str, scores: Mapping[str, float | None] | None
-) -> tuple[NDArray[np.float64], list[str]]:
-    reader = ScoreReader(scores)
-    values, reasons = reader.column(table.columns[column])
-    reader.refuse_unknown(f"{table.label}: column {column!r}")
-    return np.array(values, dtype=np.float64), reasons
 
 
 def _fates(
