@@ -1,0 +1,168 @@
+"""A bootstrap law: every value of a statistic over resamples, and how much mass it has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simtrack.errors import InputError
+
+__all__ = ["QUANTILE_TOLERANCE", "BootstrapLaw", "Shares", "law_of_cells"]
+
+#: A distribution function this little below a probability has reached it: sums of masses carry
+#: rounding of about 1e-16 a term.
+QUANTILE_TOLERANCE = 1e-12
+#: Up to here a law is sorted to find a quantile; beyond, cut into bins first.
+_SORTED = 4096
+_BINS = 8192
+
+Floats = NDArray[np.float64]
+
+
+class Shares(NamedTuple):
+    """How much of a law lies below a value, and at it?"""
+
+    below: float
+    at: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BootstrapLaw:
+    """Which values does a statistic take over all resamples of the clusters, and how often?
+
+    Parameters
+    ----------
+    cells : float64 array, shape (cells,)
+        Values, in any order; a value may stand more than once.
+    weights : float64 array, shape (cells,)
+        Mass of each cell, up to a common factor. Where all resamples are counted these are whole
+        numbers, exact in a float.
+    undefined : float
+        The share of resamples in which the statistic is not defined (a denominator is 0). The law
+        is that of the others.
+    tie : float
+        Values no further apart than this are the same value, computed in another order.
+    ascending : bool
+        The cells are sorted already.
+
+    Examples
+    --------
+    >>> law = BootstrapLaw(np.array([1.0, 0.0, 0.5]), np.array([1.0, 1.0, 2.0]))
+    >>> law.values.tolist(), law.probabilities.tolist()
+    ([0.0, 0.5, 1.0], [0.25, 0.5, 0.25])
+    >>> law.quantile(0.25), law.quantile(0.2500001), round(law.standard_deviation**2, 15)
+    (0.0, 0.5, 0.125)
+    """
+
+    cells: Floats
+    weights: Floats
+    undefined: float = 0.0
+    tie: float = 0.0
+    ascending: bool = False
+
+    @property
+    def values(self) -> Floats:
+        """The distinct values, ascending, shape (values,); sorted anew at each call."""
+        return self.table()[0]
+
+    @property
+    def probabilities(self) -> Floats:
+        """The mass of each of `values`; they sum to 1 (given that the statistic is defined)."""
+        return self.table()[1]
+
+    def table(self) -> tuple[Floats, Floats]:
+        """Give the distinct values, ascending, and the probability of each."""
+        values, weights = self._ordered()
+        with np.errstate(invalid="ignore"):  # inf - inf, of a law with mass at infinity
+            new = np.diff(values) > self.tie
+        starts = np.concatenate([[0], np.flatnonzero(new) + 1])
+        return values[starts], np.add.reduceat(weights, starts) / weights.sum()
+
+    @property
+    def mean(self) -> float:
+        """The mean over resamples."""
+        return float((self.weights * self.cells).sum() / self.weights.sum())
+
+    @property
+    def standard_deviation(self) -> float:
+        """The standard deviation over resamples: the bootstrap standard error, divisor as is."""
+        centred = self.cells - self.mean
+        return float(((self.weights * centred * centred).sum() / self.weights.sum()) ** 0.5)
+
+    @property
+    def is_one_value(self) -> bool:
+        """Whether every resample gives the same value."""
+        return float(self.cells.max() - self.cells.min()) <= self.tie
+
+    def shares(self, value: float) -> Shares:
+        """Give P(X < value) and P(X = value)."""
+        total = self.weights.sum()
+        below = self.weights[self.cells < value - self.tie].sum() / total
+        upto = self.weights[self.cells <= value + self.tie].sum() / total
+        return Shares(float(below), float(upto - below))
+
+    def cdf(self, value: float) -> float:
+        """Give P(X ≤ value)."""
+        return sum(self.shares(value))
+
+    def quantile(self, probability: float) -> float:
+        """Give inf{x : P(X ≤ x) ≥ probability}: always a value that the statistic takes."""
+        return float(self.quantiles([probability])[0])
+
+    def quantiles(self, probabilities: ArrayLike) -> Floats:
+        """Give inf{x : P(X ≤ x) ≥ p} for each p, within `QUANTILE_TOLERANCE` of p."""
+        wanted = np.asarray(probabilities, dtype=np.float64)
+        if not ((wanted >= 0.0) & (wanted <= 1.0)).all():
+            raise InputError("probability", "from 0 to 1", probabilities)
+        if not self.ascending and self.cells.size > _SORTED and np.isfinite(self.cells).all():
+            return self._from_bins(wanted)
+        values, weights = self._ordered()
+        return values[_reached(np.cumsum(weights), wanted - QUANTILE_TOLERANCE)]
+
+    def _ordered(self) -> tuple[Floats, Floats]:
+        if self.ascending:
+            return self.cells, self.weights
+        order = np.argsort(self.cells, kind="stable")
+        return self.cells[order], self.weights[order]
+
+    def _from_bins(self, wanted: Floats) -> Floats:
+        """Find the bin of each quantile, then sort that bin alone: a tenth of a full sort."""
+        low = self.cells.min()
+        scale = (_BINS - 1) / max(self.cells.max() - low, np.finfo(float).tiny)
+        place = ((self.cells - low) * scale).astype(np.int64)  # monotone in the value
+        reached: Floats = np.cumsum(np.bincount(place, self.weights, _BINS)).astype(np.float64)
+        bins = _reached(reached, wanted - QUANTILE_TOLERANCE)
+        found = np.empty(wanted.shape)
+        for k, (b, p) in enumerate(zip(bins.tolist(), wanted.tolist(), strict=True)):
+            inside = np.flatnonzero(place == b)
+            inside = inside[np.argsort(self.cells[inside], kind="stable")]
+            before = reached[b - 1] if b else 0.0
+            upto = before + np.cumsum(self.weights[inside])
+            target = (p - QUANTILE_TOLERANCE) * reached[-1]
+            first = min(int(np.searchsorted(upto, target)), inside.size - 1)
+            found[k] = self.cells[inside[first]]
+        return found
+
+
+def law_of_cells(cells: Floats, weights: Floats, tie: float) -> BootstrapLaw:
+    """Make a law of values some of which may be NaN, the mark of an undefined statistic.
+
+    Examples
+    --------
+    >>> law_of_cells(np.array([0.5, np.nan]), np.array([3.0, 1.0]), 0.0).undefined
+    0.25
+    """
+    missing = np.isnan(cells)
+    if not missing.any():
+        return BootstrapLaw(cells, weights, 0.0, tie)
+    undefined = float(weights[missing].sum() / weights.sum())
+    return BootstrapLaw(cells[~missing], weights[~missing], undefined, tie)
+
+
+def _reached(cumulated: Floats, probabilities: Floats) -> NDArray[np.int64]:
+    """Give the first place where the cumulated mass is at least each share of it."""
+    places = np.searchsorted(cumulated, probabilities * cumulated[-1], side="left")
+    return np.asarray(np.minimum(places, cumulated.size - 1))

@@ -1,0 +1,141 @@
+"""Which way to the bootstrap law: exact where that is affordable, else random resamples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simtrack.errors import InputError
+from simtrack.inference.bootstrap_convolution import law_of_line, law_of_plane
+from simtrack.inference.bootstrap_draws import drawn_laws
+from simtrack.inference.bootstrap_lattice import Line, Plane, as_line, as_plane
+from simtrack.inference.bootstrap_law import BootstrapLaw
+from simtrack.inference.bootstrap_multisets import MOST_MULTISETS, count_multisets, multiset_law
+from simtrack.inference.bootstrap_sample import Sample
+from simtrack.inference.bootstrap_studentize import studentized, with_products
+from simtrack.options import Computation
+
+__all__ = ["COMPUTED_BY", "BootstrapRoute", "Draws", "Laws", "find_laws"]
+
+BootstrapRoute = Literal["multisets", "convolution-1d", "convolution-2d", "monte-carlo"]
+COMPUTED_BY: dict[BootstrapRoute, Computation] = {
+    "multisets": "enumeration",
+    "convolution-1d": "convolution",
+    "convolution-2d": "convolution",
+    "monte-carlo": "monte-carlo",
+}
+Floats: TypeAlias = NDArray[np.float64]
+
+#: A transform of two million cells takes some 0.2 s and 50 MB.
+MOST_CELLS = 1 << 21
+#: A cell of a convolution costs as much as this many multisets, roughly.
+_CELL_COST = 3
+#: t values are quotients of differences: rounding is larger than in the statistic.
+_T_TIE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """How many random resamples, from which seed, in how many threads?"""
+
+    n_resamples: int
+    seed: int
+    threads: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Laws:
+    """The law of the statistic, that of its t value where asked for, and how they were had."""
+
+    statistic: BootstrapLaw
+    t_value: BootstrapLaw | None
+    route: BootstrapRoute
+    why: str
+
+
+def find_laws(
+    sample: Sample, studentize: bool, method: BootstrapRoute | Literal["auto"], draws: Draws
+) -> Laws:
+    """Find the law by the route asked for, or by the cheapest exact one that is affordable."""
+    line = None if studentize or method not in {"auto", "convolution-1d"} else as_line(sample)
+    if line is not None and line.size <= MOST_CELLS:
+        why = f"constant denominators: a sum of whole numbers with {line.size} places"
+        return Laws(law_of_line(line, sample.tie), None, "convolution-1d", why)
+    wants_plane = not studentize and method in {"auto", "convolution-2d"}
+    plane = as_plane(sample) if wants_plane else None
+    listed = count_multisets(tuple(_rows(sample))) if method in {"auto", "multisets"} else 0
+    route, why = _choose(sample, studentize, method, line, plane, listed)
+    if route == "convolution-2d" and plane is not None:
+        return Laws(law_of_plane(plane, sample.tie), None, route, why)
+    pools = tuple(with_products(p) for p in sample.pools) if studentize else tuple(_rows(sample))
+    evaluate = _both if studentize else _plain
+    ties = (sample.tie, _T_TIE) if studentize else (sample.tie,)
+    if route == "multisets":
+        laws = multiset_law(pools, lambda sums: evaluate(sample, sums), ties)
+    else:
+        how = (draws.n_resamples, draws.seed, draws.threads)
+        laws = drawn_laws(pools, lambda sums: evaluate(sample, sums), ties, *how)
+    return Laws(laws[0], laws[1] if studentize else None, route, why)
+
+
+def _choose(
+    sample: Sample,
+    studentize: bool,
+    method: BootstrapRoute | Literal["auto"],
+    line: Line | None,
+    plane: Plane | None,
+    listed: int,
+) -> tuple[BootstrapRoute, str]:
+    cells = plane.shape[0] * plane.shape[1] if plane is not None else 0
+    in_plane = 0 < cells <= MOST_CELLS
+    shown = f"one sum over another, on {cells:,} places"
+    if method == "auto":
+        if in_plane and (cells * _CELL_COST < listed or listed > MOST_MULTISETS):
+            return "convolution-2d", shown
+        if listed <= MOST_MULTISETS:
+            return "multisets", f"{sample.clusters} clusters have {listed:,} multisets"
+        return "monte-carlo", _no_exact_route(studentize, line, cells, listed)
+    if method == "monte-carlo":
+        return method, "asked for"
+    if method == "multisets":
+        if listed > MOST_MULTISETS:
+            rule = f"one that lists at most {MOST_MULTISETS:,} multisets"
+            raise InputError("method", rule, f"{listed:,}", cure="Use method='auto'.")
+        return method, f"{sample.clusters} clusters have {listed:,} multisets"
+    if method == "convolution-2d" and in_plane:
+        return method, shown
+    raise InputError("method", _RULES[method], f"'{method}'", cure="Use method='auto'.")
+
+
+_RULES: dict[str, str] = {
+    "convolution-1d": "one that fits: 1-D takes whole scores over denominators that are the same "
+    f"in all clusters, on at most {MOST_CELLS:,} places, and no studentized interval",
+    "convolution-2d": "one that fits: 2-D takes one ratio of sums of whole numbers, on at most "
+    f"{MOST_CELLS:,} places, and no studentized interval",
+}
+
+
+def _no_exact_route(studentize: bool, line: Line | None, cells: int, listed: int) -> str:
+    many = f"{listed:,} multisets are too many to list" if listed < 10**15 else "too many multisets"
+    if studentize:
+        return f"{many}, and a t value is no ratio of two sums"
+    size = line.size if line is not None else cells
+    if size:
+        return f"{many}, and {size:,} places too many for a convolution"
+    return f"{many}, and the statistic is no ratio of two sums of whole numbers"
+
+
+def _rows(sample: Sample) -> list[Floats]:
+    return [np.concatenate([pool.top, pool.bottom], axis=1) for pool in sample.pools]
+
+
+def _plain(sample: Sample, sums: Floats) -> tuple[Floats, ...]:
+    columns = len(sample.weights)
+    return (sample.evaluate(sums[:columns], sums[columns:]),)
+
+
+def _both(sample: Sample, sums: Floats) -> tuple[Floats, ...]:
+    return studentized(sample, sums)
