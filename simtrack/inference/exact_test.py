@@ -9,7 +9,7 @@ from typing import ClassVar
 from simtrack.options import Alternative, Computation, Guarantee
 from simtrack.validate import decimal_fraction, open_unit
 
-__all__ = ["ExactTest", "fair_coin_tail", "sides_of"]
+__all__ = ["ExactTest", "fair_coin_tail", "sides_of", "too_high_floor"]
 
 #: Up to here the tail of fair coins is an exact fraction (30 ms); beyond it the incomplete beta.
 _MOST_EXACT = 20_000
@@ -51,14 +51,7 @@ class ExactTest:
 
     def refusal(self, alpha: float = 0.05) -> str | None:
         """Say why this test cannot reach `alpha`, or None if it can."""
-        open_unit("alpha", alpha)
-        if self.floor <= decimal_fraction("alpha", alpha):
-            return None
-        side = "two" if self.alternative == "two-sided" else "one"
-        return (
-            f"the smallest {side}-sided p of {self._sizes()} is {self.floor} = "
-            f"{float(self.floor):.4g}, above {alpha:g}"
-        )
+        return too_high_floor(self.floor, alpha, self.alternative, self._sizes())
 
     def to_dict(self) -> dict[str, object]:
         """Give plain values, with the p-value as a fraction where it is exact."""
@@ -74,6 +67,19 @@ class ExactTest:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(p={self.pvalue:.6g}, {self._sizes()})"
+
+
+def too_high_floor(
+    floor: Fraction, alpha: float, alternative: Alternative, sizes: str
+) -> str | None:
+    """Say that no p-value of a test of these sizes can reach `alpha`; None if one can."""
+    open_unit("alpha", alpha)
+    if floor <= decimal_fraction("alpha", alpha):
+        return None
+    side = "two" if sides_of(alternative) == 2 else "one"
+    return (
+        f"the smallest {side}-sided p of {sizes} is {floor} = {float(floor):.4g}, above {alpha:g}"
+    )
 
 
 def sides_of(alternative: Alternative) -> int:

@@ -72,9 +72,7 @@ class Adjusted:
     def rejected(self, alpha: float = 0.05) -> tuple[str, ...]:
         """Name the hypotheses whose adjusted p is at most `alpha`."""
         bound = open_unit("alpha", alpha) * (1.0 + _ROUNDING)
-        return tuple(
-            n for n, p in zip(self.names, self.adjusted.tolist(), strict=True) if p <= bound
-        )
+        return tuple(n for n, p in zip(self.names, self.adjusted, strict=True) if p <= bound)
 
     def to_dict(self) -> dict[str, object]:
         """Give plain values; a hypothesis without a test has None."""
