@@ -162,7 +162,10 @@ def test_refusal_and_findings():
     )
     assert max_t(d).refusal(0.07) is None
     found = max_t(np.array([[1, 1], [1, -1], [1, 1], [1, -1], [1, 1], [1, -1]]), names=["a", "b"])
-    assert found.rejected(0.05) == ("a",)
+    # Two patterns make all of a alike, two others all of b: 4 of 64 reach the maximum.
+    assert found.adjusted.tolist() == [4 / 64, 1.0]
+    assert found.rejected(0.05) == ()
+    assert found.rejected(0.0625) == ("a",)
 
 
 @pytest.mark.parametrize(
