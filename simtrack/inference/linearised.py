@@ -71,8 +71,8 @@ def satterthwaite(variances: Floats, two: Two) -> float:
     """How many degrees of freedom has the standard error of the comparison?
 
     Welch and Satterthwaite's for clusters of which none is shared; G - 1 where all are; one less
-    than the smaller number of clusters where some are, or where a condition adds no variance, which is
-    on the safe side.
+    than the smaller number of clusters where some are, or where a condition adds no variance:
+    the safe side.
 
     References
     ----------
