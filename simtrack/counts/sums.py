@@ -89,7 +89,7 @@ def spread(
 ) -> Totals:
     """Lay rows of (numerator, denominator, square) out as clusters by conditions, adding up."""
     cell = group_rows(conditions, len(columns))
-    shape = (len(cluster.levels), max(cell.size, 1))
+    shape = (len(cluster.levels), cell.size if conditions else 1)
     table = np.zeros((*shape, 3))
     np.add.at(table, (cluster.codes, cell.index), columns)
     labels = [[f.levels[c] for c in f.codes.tolist()] for f in cell.factors.values()]
