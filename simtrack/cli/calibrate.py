@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simtrack.cli.parsing import a_pair, one_output, read_text
-from simtrack.errors import InputError
+from simtrack.cli.sweep import print_sweep, rules_of
+from simtrack.errors import DataError, InputError, SimtrackError
 
 if TYPE_CHECKING:
     from simtrack.price import Price
@@ -24,10 +25,17 @@ Examples:
   simtrack calibrate
   simtrack calibrate --k-max 50 --confidence 0.9 --truth 0.9,0.1 --truth 0.85,0.7
   simtrack calibrate rule.toml --clauses 200 --usd-per-call 0.002 --figure oc.png
+  simtrack calibrate --k-max 20,30,40,50 --confidence 0.8,0.9 --usd-per-call 0.002
 \b
 RULE.toml holds any of: threshold, confidence, zero_band, k_min, k_max, prior,
 prior_ablated; options override it. A truth is FULL,ABLATED: the true pass rates under
-the full and under the ablated specification. Everything is exact; no simulation.
+the full and under the ablated specification. Several values with
+commas between give one line a rule, to choose from. Everything is exact; no simulation.
+\b
+A is the pass rate under the full text, B what the clause adds to it (full - ablated).
+"bias B" is how far the plain estimate of B misses on average; "not conf." the probability
+of an undecided end; q95 the rounds that 95 % of probes need at most; a truth is judged
+when it lies at least the margin from where the true state changes.
 """
 
 
@@ -36,8 +44,8 @@ the full and under the ablated specification. Everything is exact; no simulation
 @click.option("--threshold", help="Pass rate that separates high from low [0.8].")
 @click.option("--confidence", help="Posterior probability that decides a side [0.8].")
 @click.option("--zero-band", help="Half-width of effects that count as zero [0.2].")
-@click.option("--k-min", type=int, help="Fewest rounds [3].")
-@click.option("--k-max", type=int, help="Most rounds, at most 200 [30].")
+@click.option("--k-min", help="Fewest rounds [3].")
+@click.option("--k-max", help="Most rounds, at most 200 [30].")
 @click.option("--prior", help="Beta prior of both pass rates, as A,B [1,1].")
 @click.option("--truth", "truths", multiple=True, help="A truth to look at: FULL,ABLATED.")
 @click.option("--grid", "steps", type=int, default=20, help="Steps of the summary's grid [20].")
@@ -51,10 +59,11 @@ the full and under the ablated specification. Everything is exact; no simulation
 @click.option("--model", help="Which model of the price table answers the calls.")
 @click.option("--tokens", help="Mean tokens read and written by a call, as IN,OUT.")
 @click.option("--protocol", is_flag=True, help="Print the rule as a protocol, and no numbers.")
+@click.option("--toml", "as_toml", is_flag=True, help="Print the rule as a TOML file to share.")
 @click.option("--figure", type=click.Path(dir_okay=False), help="Draw to a .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the chosen truths as CSV.")
-def calibrate(rule: str | None, as_json: bool, as_csv: bool, **given: Any) -> None:
+def calibrate(rule: str | None, as_json: bool, as_csv: bool, as_toml: bool, **given: Any) -> None:
     """Operating characteristics of a sequential probe: states, rounds, bias, cost.
 
     One round draws one reply under the full and one under the ablated specification. Without a
@@ -63,19 +72,29 @@ def calibrate(rule: str | None, as_json: bool, as_csv: bool, **given: Any) -> No
     from simtrack.probe.calibration import TRUTHS
     from simtrack.probe.calibration import calibrate as compute
 
-    one_output(json=as_json, csv=as_csv, protocol=given["protocol"])
-    chosen = _rule(rule, given)
-    if given["protocol"]:
-        print(chosen)
+    one_output(json=as_json, csv=as_csv, protocol=given["protocol"], toml=as_toml)
+    rules = rules_of(_base(rule, given["prior"]), given)
+    wants_text = given["protocol"] or as_toml
+    if len(rules) > 1 and (wants_text or given["figure"] or given["truths"]):
+        raise InputError(
+            "rule", "one alone for --protocol, --toml, --figure and --truth", len(rules)
+        )
+    if wants_text:
+        if given["figure"]:
+            raise InputError("--figure", "used without --protocol and --toml")
+        print(rules[0] if given["protocol"] else rules[0].to_toml().rstrip())
         return
-    found = compute(
-        chosen,
-        truths=[a_pair("truth", text) for text in given["truths"]] or TRUTHS,
-        steps=given["steps"],
-        margin=given["margin"],
-        clauses=given["clauses"],
-        price=_price(given),
-    )
+    options: dict[str, Any] = {
+        "truths": [a_pair("truth", text) for text in given["truths"]] or TRUTHS,
+        "steps": given["steps"],
+        "margin": given["margin"],
+        "clauses": given["clauses"],
+        "price": _price(given),
+    }
+    if len(rules) > 1:
+        print_sweep([compute(one, **options) for one in rules], as_json=as_json, as_csv=as_csv)
+        return
+    found = compute(rules[0], **options)
     if given["figure"]:
         _draw(found, given["figure"])
     if as_json:
@@ -86,18 +105,19 @@ def calibrate(rule: str | None, as_json: bool, as_csv: bool, **given: Any) -> No
         _show(found, given["figure"])
 
 
-def _rule(path: str | None, given: Mapping[str, Any]) -> StoppingRule:
+def _base(path: str | None, prior: str | None) -> StoppingRule:
+    """Read the rule file, if one is given, with the prior of the options over it."""
     from simtrack.probe import StoppingRule
 
-    names = ("threshold", "confidence", "zero_band", "k_min", "k_max")
-    changes = {name: given[name] for name in names if given[name] is not None}
-    if given["prior"] is not None:
-        changes["prior"] = a_pair("prior", given["prior"])
+    changes: dict[str, Any] = {} if prior is None else {"prior": a_pair("prior", prior)}
     if path is None:
         return StoppingRule(**changes)
     text = read_text(path)
     read = StoppingRule.from_json if text.lstrip().startswith("{") else StoppingRule.from_toml
-    return read(text).with_(**changes)
+    try:
+        return read(text).with_(**changes)
+    except SimtrackError as error:
+        raise DataError(f"{path}: {error}") from None
 
 
 def _price(given: Mapping[str, Any]) -> Price | None:

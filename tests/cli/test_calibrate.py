@@ -106,3 +106,49 @@ def test_the_protocol_is_the_printed_rule(simtrack):
 def test_degenerate_rules_are_pointed_out(simtrack):
     found = json.loads(simtrack("calibrate", "--k-max", "6", "--json").out)
     assert any("too few rounds" in note for note in found["notes"])
+
+
+def test_several_rules_give_one_line_each(simtrack):
+    arguments = (
+        "calibrate",
+        "--k-max",
+        "10,20",
+        "--confidence",
+        "0.8,0.9",
+        "--usd-per-call",
+        "0.01",
+    )
+    found = simtrack(*arguments, "--json").json
+    assert [(r["rule"]["confidence"], r["rule"]["k_max"]) for r in found["rules"]] == [
+        ("0.8", 10), ("0.8", 20), ("0.9", 10), ("0.9", 20)
+    ]  # fmt: skip
+    alone = simtrack("calibrate", "--k-max", "20", "--confidence", "0.9", "--usd-per-call", "0.01",
+                     "--json").json  # fmt: skip
+    assert found["rules"][3]["grid"] == alone["grid"]
+    table = simtrack(*arguments).out.splitlines()
+    assert table[1].split()[:2] == ["confidence", "k_max"]
+    assert len([line for line in table if line.strip().startswith(("0.8", "0.9"))]) == 4
+    rows = list(csv.DictReader(io.StringIO(simtrack(*arguments, "--csv").out)))
+    assert float(rows[3]["E[rounds]"]) == alone["grid"]["mean_rounds"]
+
+
+def test_a_rule_is_shared_as_toml(simtrack, tmp_path):
+    text = simtrack("calibrate", "--k-max", "40", "--prior", "0.5,0.5", "--toml").out
+    (tmp_path / "mine.toml").write_text(text)
+    again = simtrack("calibrate", "mine.toml", "--json").json["rule"]
+    assert again == StoppingRule(k_max=40, prior=("0.5", "0.5")).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--k-max", "10,20", "--toml"], "rule must be one alone"),
+        (["--protocol", "--figure", "x.png"], "--figure must be used without"),
+        (["--confidence", "80"], "Did you mean 0.8?"),
+        (["--truth", "90,10"], "Did you mean 0.9?"),
+    ],
+)
+def test_more_slips_are_told(simtrack, tmp_path, arguments, message):
+    done = simtrack("calibrate", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err

@@ -59,7 +59,7 @@ def test_version(simtrack):
     [
         (["calibrat"], "there is no verb 'calibrat'. Did you mean calibrate? See simtrack --help."),
         (["calibrate", "--kmax", "3"], "No such option '--kmax'"),
-        (["calibrate", "--k-max", "x"], "'x' is not a valid integer"),
+        (["calibrate", "--k-max", "x"], "k_max must be whole numbers with commas between, got 'x'"),
         (["score"], "Missing argument 'LOGS...'"),
         (["score", "nowhere.eval"], "nowhere.eval"),
         (["run", "nothing"], "no study at nothing"),

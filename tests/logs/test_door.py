@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simtrack.errors import DataError, SimtrackError
+from simtrack.errors import DataError, InputError, SimtrackError
 from simtrack.logs import inventory, read_log, read_logs
 from simtrack.records import account
 
