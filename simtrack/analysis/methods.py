@@ -63,3 +63,89 @@ register(
     ),
 )  # fmt: skip
 register(*RATE_METHODS, *TWO_RATE_METHODS)
+register(
+    Method(
+        "sensitivity", "missingness", "simtrack.analysis.sensitivity:sensitivity",
+        "Trials without a score: what the rate is if they are dropped, failed or passed.",
+        "Lost trials whose group nobody knows; bounds are wide where much is lost.",
+        "closed-form", "asymptotic", "Manski 1989, worst-case bounds",
+    ),
+    Method(
+        "share-with-failures", "missingness", f"{_IN}.missingness:share_with_failures",
+        "A power or coverage of which some repetitions failed: share among the rest, and bounds.",
+        "Repetitions that are not independent.",
+        "closed-form", "asymptotic", "Wilson 1927; Manski 2003",
+    ),
+    Method(
+        "percent-agreement", "agreement", f"{_IN}.agreement:percent_agreement",
+        "How often two raters of a unit give it one label, for any number of raters.",
+        "One common label: agreement is high by chance alone.",
+        "closed-form", "asymptotic", "Wilson on the effective number of units, with t(G-1)",
+    ),
+    Method(
+        "cohen-kappa", "agreement", f"{_IN}.agreement_cohen:cohen_kappa",
+        "Two raters who rated the same units; near misses count by linear or quadratic weights.",
+        "One label only (not defined); one label far more common: near 0 at high agreement.",
+        "closed-form", "asymptotic", "Cohen 1960, 1968; Fleiss, Cohen & Everitt 1969",
+    ),
+    Method(
+        "fleiss-kappa", "agreement", f"{_IN}.agreement_many:fleiss_kappa",
+        "Two raters or more, not the same for every unit; ratings may be missing.",
+        "One label only (not defined); one label far more common: near 0 at high agreement.",
+        "closed-form", "asymptotic", "Fleiss 1971; Gwet 2014",
+    ),
+    Method(
+        "gwet-ac", "agreement", f"{_IN}.agreement_many:gwet_ac",
+        "As Fleiss' kappa, where one label is far more common: AC1, or AC2 with weights.",
+        "It depends on how many categories are declared.",
+        "closed-form", "asymptotic", "Gwet 2008",
+    ),
+    Method(
+        "krippendorff-alpha", "agreement", f"{_IN}.agreement_alpha:krippendorff_alpha",
+        "Any number of raters, missing ratings, nominal, ordinal or interval labels.",
+        "One label only (not defined); few units: its interval is approximate.",
+        "closed-form", "asymptotic", "Krippendorff 2011",
+    ),
+    Method(
+        "kendall-tau", "rank", f"{_IN}.ranks:kendall_tau",
+        "Two rankings of independent items, ties in either; p counted over all pairings.",
+        "Items in clusters; many levels with ties in both rankings: normal approximation.",
+        "convolution", "finite-sample", "Kendall 1970; Mehta & Patel 1983",
+    ),
+    Method(
+        "auroc", "rank", f"{_IN}.roc:auroc",
+        "How well a signal ranks positives above negatives; ties count half; items in clusters.",
+        "Perfect separation has no interval; few clusters with positives or with negatives.",
+        "closed-form", "asymptotic", "DeLong et al. 1988; Obuchowski 1997",
+    ),
+    Method(
+        "cohen-d", "rank", f"{_IN}.effect_size:cohen_d",
+        "Means of two independent samples, in standard deviations that are named.",
+        "Scores in clusters (pass one mean a cluster); no spread.",
+        "closed-form", "asymptotic", "Cohen 1988; Hedges & Olkin 1985",
+    ),
+    Method(
+        "cohen-d-paired", "rank", f"{_IN}.effect_size:cohen_d_paired",
+        "Two scores of the same clusters, in standard deviations of the differences or of both.",
+        "d of the differences cannot be compared with d of independent samples.",
+        "closed-form", "asymptotic", "Cohen 1988, section 2.3.5; Lakens 2013",
+    ),
+    Method(
+        "cohen-h", "rank", f"{_IN}.effect_size:cohen_h",
+        "Two rates on the arcsine scale, for planning and comparing across base rates.",
+        "Rates at 0 or 1 with few trials; give effective numbers of trials under clustering.",
+        "closed-form", "asymptotic", "Cohen 1988, section 6.2",
+    ),
+    Method(
+        "pass-at-k", "rank", f"{_IN}.pass_k:pass_at_k",
+        "At least one of k trials of a task passes, unbiased for unequal numbers of trials.",
+        "Tasks with fewer than k trials: listed, in no average.",
+        "closed-form", "asymptotic", "Chen et al. 2021, eq. 1",
+    ),
+    Method(
+        "pass-hat-k", "rank", f"{_IN}.pass_k:pass_hat_k",
+        "All of k trials of a task pass, unbiased for unequal numbers of trials.",
+        "Tasks with fewer than k trials: listed, in no average.",
+        "closed-form", "asymptotic", "Yao et al. 2024, tau-bench",
+    ),
+)  # fmt: skip
