@@ -39,7 +39,13 @@ from simtrack.inference.signflip_law import Route
 from simtrack.options import Alternative, Computation, choice
 from simtrack.validate import integer
 
-__all__ = ["Permutation", "PermutationStatistic", "permutation_test", "permutation_totals"]
+__all__ = [
+    "Permutation",
+    "PermutationStatistic",
+    "checked_group",
+    "permutation_test",
+    "permutation_totals",
+]
 
 Values = Sequence[Value] | Reals
 
@@ -129,7 +135,7 @@ def permutation_test(
     """
     choice("alternative", alternative, Alternative)
     choice("statistic", statistic, PermutationStatistic)
-    one, two = _group("first", first), _group("second", second)
+    one, two = checked_group("first", first), checked_group("second", second)
     groups, left_out = split_by_stratum(one, two, strata)
     sign = -1 if alternative == "less" else 1
     weights = stratum_weights(groups, statistic)
@@ -203,7 +209,8 @@ class _About:
         return Permutation(**(own | more))
 
 
-def _group(name: str, values: Values) -> list[Value]:
+def checked_group(name: str, values: Values) -> list[Value]:
+    """Give the values of a group as plain numbers, or refuse under its own name."""
     try:
         return checked_differences(values)
     except InputError as error:

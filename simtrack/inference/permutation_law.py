@@ -25,6 +25,7 @@ __all__ = [
     "is_listable",
     "is_splittable",
     "subset_law",
+    "subset_sums",
 ]
 
 Number = TypeVar("Number", int, float)
@@ -138,7 +139,7 @@ def extreme_by_lists(strata: Sequence[Stratum[float]], observed: float, sides: i
     """Count as `extreme_by_convolution` does, from a list of all totals; reals tie within 1e-12."""
     totals = np.zeros(1)
     for stratum in strata:
-        sums = _subset_sums(_centred(stratum))[stratum.chosen]
+        sums = subset_sums(_centred(stratum))[stratum.chosen]
         totals = (totals[:, None] + sums[None, :]).ravel()
     if sides == 2:
         totals, observed = np.abs(totals), abs(observed)
@@ -154,7 +155,7 @@ def extreme_by_size(strata: Sequence[Stratum[float]], observed: float, sides: in
     """
     (stratum,) = strata
     values = np.sort(_centred(stratum))
-    left, right = _subset_sums(values[::2]), _subset_sums(values[1::2])
+    left, right = subset_sums(values[::2]), subset_sums(values[1::2])
     bound = (abs(observed) if sides == 2 else observed) - slack_of(strata)
     if sides == 2 and bound <= 0.0:
         return stratum.assignments
@@ -187,7 +188,7 @@ def _centred(stratum: Stratum[Any]) -> Floats:
     return np.asarray(float(stratum.scale) * values.size * (values - mean))
 
 
-def _subset_sums(values: Floats) -> list[Floats]:
+def subset_sums(values: Floats) -> list[Floats]:
     """Give the sums of all subsets, one array for each size 0, 1, ..., len(values)."""
     sums, sizes = np.zeros(1 << values.size), np.zeros(1 << values.size, dtype=np.int8)
     for place, value in enumerate(values.tolist()):

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simtrack.inference.signflip import Reals, checked_differences
 from simtrack.inference.signflip_law import as_integers
 from simtrack.options import Computation, Guarantee
-from simtrack.validate import decimal_fraction, open_unit
+from simtrack.validate import decimal_fraction, integer, open_unit
 
-__all__ = ["SignFlipInterval", "sign_flip_interval"]
+__all__ = ["SignFlipInterval", "ends_of_draws", "nth_mean", "sign_flip_interval"]
 
 #: 2^20 subset means take 20 ms and 24 MB.
 _MOST_LISTED = 20
@@ -40,6 +41,8 @@ class SignFlipInterval:
         The ends are this many subset means from either end.
     clusters : int
     computation, guarantee, notes
+    mcse : (float, float) or None
+        Monte Carlo only, as are `n_resamples` and `seed`: standard error of either end.
     """
 
     low: float | None
@@ -51,6 +54,9 @@ class SignFlipInterval:
     computation: Computation
     notes: tuple[str, ...] = ()
     guarantee: Guarantee = "finite-sample"
+    mcse: tuple[float, float] | None = None
+    n_resamples: int | None = None
+    seed: int | None = None
 
     def __repr__(self) -> str:
         if self.low is None:
@@ -59,14 +65,20 @@ class SignFlipInterval:
 
 
 def sign_flip_interval(
-    differences: Sequence[int | float | Fraction] | Reals, *, level: float = 0.95
+    differences: Sequence[int | float | Fraction] | Reals,
+    *,
+    level: float = 0.95,
+    n_resamples: int | None = None,
+    seed: int = 0,
 ) -> SignFlipInterval:
     """Which mean differences are compatible with these, if they are symmetric about their mean?
 
     A shift θ is rejected at the lower side exactly when fewer than r = ⌊(1 - level)/2 · 2^G⌋ of
     the 2^G - 1 means of non-empty subsets are at most θ; so the ends are the r-th smallest and
     the r-th largest subset mean (G = 12: the 102nd). Subsets are listed up to 20 clusters; whole
-    numbers and short decimals go further by the joint law of subset size and sum.
+    numbers and short decimals go further by the joint law of subset size and sum. Where
+    `n_resamples` is given the subsets are drawn, and the ends are those that the Monte Carlo test
+    with these very draws leaves unrejected: the level is kept, the ends are noisy.
 
     References
     ----------
@@ -81,6 +93,8 @@ def sign_flip_interval(
     values = checked_differences(differences)
     g = len(values)
     tail = (1 - decimal_fraction("level", level)) / 2
+    if n_resamples is not None:
+        return _by_draws(values, tail, level, n_resamples, seed)
     rank = math.floor(tail * 2**g)
     attained = 1 - Fraction(2 * rank, 2**g)
     if rank == 0:
@@ -93,7 +107,7 @@ def sign_flip_interval(
         ends = float(low * scale), float(high * scale)
         return SignFlipInterval(*ends, level, attained, rank, g, "convolution")
     if g > _MOST_LISTED:
-        note = f"{g} real differences have too many subsets to list: use the cluster t interval"
+        note = f"{g} real differences have too many subsets to list: give n_resamples"
         return SignFlipInterval(None, None, level, attained, rank, g, "enumeration", (note,))
     ends = _ends_by_listing([float(v) for v in values], rank)
     return SignFlipInterval(*ends, level, attained, rank, g, "enumeration")
@@ -108,6 +122,48 @@ def _ends_by_listing(values: Sequence[float], rank: int) -> tuple[float, float]:
     means = sums[1:] / sizes[1:]
     ordered = np.partition(means, [rank - 1, means.size - rank])
     return float(ordered[rank - 1]), float(ordered[means.size - rank])
+
+
+def _by_draws(
+    values: Sequence[int | float | Fraction], tail: Fraction, level: float, draws: int, seed: int
+) -> SignFlipInterval:
+    """Take order statistics of the means of random subsets (Hartigan 1969, section 3)."""
+    from simtrack.rng import Stream
+
+    m, g = integer("n_resamples", draws, 1), len(values)
+    real = np.array([float(v) for v in values])
+    chosen = Stream(seed, "sign-flip interval").bernoulli(0.5, g, replicates=m, clusters=1)[:, 0, :]
+    sizes = chosen.sum(axis=1)
+    means = np.einsum("rg,g->r", chosen.astype(np.float64), real)[sizes > 0] / sizes[sizes > 0]
+    wanted = math.floor(tail * (m + 1))
+    rank = wanted - int((sizes == 0).sum())  # the empty subset lies beyond either end
+    attained = 1 - Fraction(2 * wanted, m + 1)
+    if rank < 1:
+        note = f"{m} draws over {g} differences have no interval at {level:g}: draw more"
+        return SignFlipInterval(None, None, level, attained, 0, g, "monte-carlo", (note,))
+    low, high, mcse = ends_of_draws(means, rank)
+    return SignFlipInterval(
+        low, high, level, attained, rank, g, "monte-carlo",
+        (f"{m} random subsets",), mcse=mcse, n_resamples=m, seed=seed,
+    )  # fmt: skip
+
+
+def ends_of_draws(
+    draws: NDArray[np.float64], rank: int
+) -> tuple[float, float, tuple[float, float]]:
+    """Give the draws at this rank from either end, and the standard error of each end.
+
+    The rank of a quantile of m draws has standard deviation sqrt(rank (1 - rank / m)); half the
+    distance between the draws that far to either side estimates what that does to the end.
+    """
+    ordered = np.sort(draws)
+    spread = max(1, round(math.sqrt(rank * (1.0 - rank / ordered.size))))
+    errors = []
+    for centre in (rank - 1, ordered.size - rank):
+        left, right = max(centre - spread, 0), min(centre + spread, ordered.size - 1)
+        errors.append(float(ordered[right] - ordered[left]) / 2.0)
+    low, high = float(ordered[rank - 1]), float(ordered[ordered.size - rank])
+    return low, high, (errors[0], errors[1])
 
 
 def _ends_by_law(values: Sequence[int], rank: int) -> tuple[Fraction, Fraction]:
@@ -134,10 +190,11 @@ def _ends_by_law(values: Sequence[int], rank: int) -> tuple[Fraction, Fraction]:
             if ways:
                 found.append(((place - moved) / size, place - moved, size, ways))
     found.sort()
-    return _nth(found, rank), _nth(found[::-1], rank)
+    return nth_mean(found, rank), nth_mean(found[::-1], rank)
 
 
-def _nth(ordered: Sequence[tuple[float, int, int, int]], rank: int) -> Fraction:
+def nth_mean(ordered: Sequence[tuple[float, int, int, int]], rank: int) -> Fraction:
+    """Give the mean at a rank from a list of (mean, sum, size, how often)."""
     passed = 0
     for _, total, size, ways in ordered:
         passed += ways

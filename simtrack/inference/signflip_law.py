@@ -22,6 +22,7 @@ __all__ = [
     "choose_route",
     "count_by_convolution",
     "count_by_lists",
+    "is_typed",
 ]
 
 Route = Literal["convolution", "enumeration", "meet-in-the-middle", "monte-carlo"]
@@ -68,6 +69,17 @@ def as_integers(values: Sequence[int | float | Fraction]) -> list[int] | None:
     factor = math.gcd(*whole) or 1
     whole = [value // factor for value in whole]
     return whole if sum(map(abs, whole)) < _MOST_TOTAL else None
+
+
+def is_typed(value: int | float | Fraction) -> bool:
+    """Say whether a float is a short decimal, so that it can be taken as typed.
+
+    Examples
+    --------
+    >>> is_typed(0.7), is_typed(0.1 + 0.2), is_typed(3)
+    (True, False, False)
+    """
+    return isinstance(value, float) and Fraction(repr(value)).denominator <= _MOST_DENOMINATOR
 
 
 def choose_route(live: int, total: int | None) -> Route:

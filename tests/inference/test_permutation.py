@@ -84,9 +84,7 @@ def test_darwins_maize_unpaired(alternative):
     )  # fmt: skip
     found = permutation_test(crossed, selfed, alternative=alternative)
     assert found.statistic == pytest.approx(right.statistic)
-    assert found.pvalue == pytest.approx(
-        min(1.0, right.pvalue), rel=1e-12
-    )  # symmetric
+    assert found.pvalue == pytest.approx(min(1.0, right.pvalue), rel=1e-12)  # symmetric
 
 
 @settings(max_examples=80, deadline=None)

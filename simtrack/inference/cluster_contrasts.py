@@ -1,0 +1,127 @@
+"""A contrast of ratios cluster by cluster: what the tests on clusters are given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simtrack.counts import Totals
+from simtrack.errors import InputError
+
+__all__ = ["ClusterContrasts", "cluster_contrasts"]
+
+#: Weights such as 1/3 come as floats; they are read as the simple fractions that they were.
+_MOST_DENOMINATOR = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterContrasts:
+    """What is the contrast within each cluster that has all of its terms?
+
+    Attributes
+    ----------
+    values : tuple of Fraction, or of float where numerators are no whole numbers
+        Σ weight · numerator / denominator over the terms, one a cluster.
+    clusters : tuple of str
+        The clusters of `values`.
+    left_out : int
+        Clusters that have some of the terms and lack others.
+    skewness : float or None
+        Of `values`: how lopsided they are; None below three clusters or without spread.
+    notes : tuple of str
+    """
+
+    values: tuple[Fraction, ...] | tuple[float, ...]
+    clusters: tuple[str, ...]
+    left_out: int
+    skewness: float | None
+    notes: tuple[str, ...] = ()
+
+    def symmetry_note(self) -> str:
+        """Say what a sign-flip test assumes of a contrast that nobody assigned at random."""
+        shown = "" if self.skewness is None else f" (the skewness of these is {self.skewness:+.2f})"
+        return (
+            "the sign-flip p assumes cluster contrasts symmetric about 0 under the null, and this "
+            f"one was not assigned at random{shown}"
+        )
+
+
+def cluster_contrasts(totals: Totals, weights: ArrayLike | None = None) -> ClusterContrasts:
+    """What is the contrast within each cluster that has all of its terms?
+
+    The mean of these gives every cluster the same weight; the contrast of pooled ratios gives
+    them the weight of their trials. Where cluster sizes differ these are two quantities.
+
+    Parameters
+    ----------
+    totals : Totals
+        Shape (clusters, terms); a term of weight 0 is not looked at.
+    weights : array_like, shape (terms,), optional
+        As `Contrast.stacked` gives them; by default first minus second, for two terms.
+
+    Raises
+    ------
+    InputError
+        No cluster has all terms; weights of another length.
+
+    Examples
+    --------
+    >>> both = Totals.from_arrays([[3, 1], [2, 2], [1, 0]], [[4, 2], [4, 4], [1, 0]])
+    >>> found = cluster_contrasts(both)
+    >>> found.values, found.left_out
+    ((Fraction(1, 4), Fraction(0, 1)), 1)
+    """
+    wanted = _weights(weights, len(totals.conditions))
+    used = [c for c, w in enumerate(wanted) if w != 0]
+    bottom = totals.denominator[:, used]
+    here = (bottom > 0).all(axis=1)
+    left_out = int(((bottom > 0).any(axis=1) & ~here).sum())
+    if not here.any():
+        raise InputError("totals", "of at least one cluster that has all terms", "none")
+    top, bottom = totals.numerator[here][:, used], bottom[here]
+    values = _exact(top, bottom, [wanted[c] for c in used])
+    labels = tuple(totals.clusters[g] for g in np.flatnonzero(here))
+    notes = (f"clusters left out, which lack a term: {left_out}",) if left_out else ()
+    return ClusterContrasts(values, labels, left_out, _skewness(values), notes)
+
+
+def _weights(weights: ArrayLike | None, terms: int) -> list[Fraction | float]:
+    if weights is None:
+        if terms != 2:
+            raise InputError("weights", f"given for {terms} terms; they are optional for two")
+        return [Fraction(1), Fraction(-1)]
+    found = np.asarray(weights, dtype=np.float64)
+    if found.shape != (terms,) or not np.isfinite(found).all() or not found.any():
+        raise InputError("weights", f"{terms} finite numbers, not all 0", found.tolist())
+    simple = [Fraction(w).limit_denominator(_MOST_DENOMINATOR) for w in found.tolist()]
+    return [s if float(s) == w else w for s, w in zip(simple, found.tolist(), strict=True)]
+
+
+def _exact(
+    top: NDArray[np.float64], bottom: NDArray[np.float64], weights: list[Fraction | float]
+) -> tuple[Fraction, ...] | tuple[float, ...]:
+    whole = all((part == np.rint(part)).all() for part in (top, bottom))
+    if not whole or any(isinstance(w, float) for w in weights):
+        terms = np.array([float(w) for w in weights]) * (top / bottom)
+        return tuple(math.fsum(row) for row in terms.tolist())
+    exact = [Fraction(w) for w in weights]
+    return tuple(
+        sum((w * Fraction(int(a), int(n)) for w, a, n in zip(exact, x, m, strict=True)), Fraction())
+        for x, m in zip(top.tolist(), bottom.tolist(), strict=True)
+    )
+
+
+def _skewness(values: Sequence[float | Fraction]) -> float | None:
+    if len(values) < 3:
+        return None
+    found = np.array([float(v) for v in values])
+    centred = found - found.mean()
+    variance = float((centred**2).mean())
+    if variance <= 1e-24 * max(float((found**2).max()), 1e-300):
+        return None
+    return float((centred**3).mean() / variance**1.5)
