@@ -5,21 +5,20 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from simtrack.analysis.pairing import cautions, in_both, refusal
 from simtrack.analysis.source import Table, read_totals
 from simtrack.counts import Losses, Totals
 from simtrack.errors import DataError, InputError
 from simtrack.estimands import Estimand
 from simtrack.inference import PairedDifference, paired_difference
 from simtrack.options import MissingCluster
+from simtrack.records import Records
 from simtrack.validate import open_unit
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Comparison", "compare"]
-
-#: Factors that nobody can assign at random: a cluster's later stage always follows its earlier one.
-_NOT_RANDOMISED = frozenset({"stage", "turn", "depth", "position", "repetition"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +135,8 @@ def compare(
     0.03125
     """
     open_unit("level", level)
+    if isinstance(table, Records):
+        table = in_both(table, factor, a, b, cluster)
     source = read_totals(table, estimand, (factor,), cluster, missing_cluster)
     totals = source.totals
     first, second = _column(totals, factor, a), _column(totals, factor, b)
@@ -145,19 +146,11 @@ def compare(
             f"no {source.cluster_name} has both {a} and {b}, so there is no pair to compare. "
             "Name a cluster that they share."
         )
-    alpha = round(1.0 - level, 12)
-    refused = None if paired.test is None else paired.test.refusal(alpha)
-    usable = paired.test is not None and refused is None
-    notes = list(paired.notes)
-    if refused is not None:
+    refused = refusal(paired, round(1.0 - level, 12))
+    usable = paired.test is not None and not refused
+    notes = [*paired.notes, *(cautions(paired, factor, level) if usable else ())]
+    if refused:
         notes.append(f"sign-flip test refused: {refused}")
-    elif paired.test is not None:
-        notes.extend(paired.test.notes)
-    if usable and factor in _NOT_RANDOMISED:
-        notes.append(
-            f"the sign-flip p assumes differences symmetric about 0 under the null, and {factor} "
-            "is not assigned at random"
-        )
     return Comparison(
         totals.name,
         source.cluster_name,

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from simtrack.errors import InputError
 
-__all__ = ["MISSING", "Factor", "natural_order"]
+__all__ = ["MISSING", "NO_LABEL", "Factor", "natural_order"]
 
 #: The code of a row that has no label.
 MISSING = -1
+#: The level of rows without a label, where they are grouped with the others.
+NO_LABEL = "(none)"
 _DIGITS = re.compile(r"([0-9]+)")
 
 
@@ -97,6 +99,17 @@ class Factor:
         renumber = np.full(len(self.levels) + 1, MISSING, dtype=np.int32)
         renumber[used] = np.arange(used.size, dtype=np.int32)
         return Factor(tuple(self.levels[i] for i in used), renumber[self.codes])
+
+    def with_missing_named(self, level: str = NO_LABEL) -> Factor:
+        """Give rows without a label one that says so, after all others."""
+        if (self.codes >= 0).all():
+            return self
+        if level in self.levels:
+            return Factor(
+                self.levels, np.where(self.codes < 0, self.levels.index(level), self.codes)
+            )
+        codes = np.where(self.codes < 0, len(self.levels), self.codes)
+        return Factor((*self.levels, level), codes)
 
     def code_of(self, level: str, name: str) -> int:
         """Give the code of `level`, or refuse it and print the levels there are."""

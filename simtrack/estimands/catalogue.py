@@ -63,7 +63,8 @@ def _share(name: str, code: str, meaning: str, taxonomy: Taxonomy, source: str) 
 
 _BEFORE = Condition(("reported", "gold"), frozenset(combinations(STAGES, 2)))
 _COMPLETED_EARLY = (
-    Condition(("reported", "gold"), frozenset(("COMPLETED", g) for g in _INTERMEDIATE)),
+    Condition(("reported",), frozenset({("COMPLETED",)})),
+    Condition(("gold",), frozenset({("COMPLETED",)}), negated=True),
     Condition(("emitted",), frozenset({("1",)})),
 )
 _EMITTED = where(emitted="1")
@@ -138,7 +139,7 @@ _ENTRIES: tuple[Estimand | Contrast | Unavailable, ...] = (
     _FALSE_COMPLETION,
     _stageif("false_completion_reported", "ν", "",
              "Among replies that report, share that say COMPLETED too early; descriptive only.",
-             "Eq. 11", where=_EMITTED, among=_COMPLETED_EARLY[:1]),
+             "Eq. 11", where=_EMITTED, among=_COMPLETED_EARLY[:2]),
     _BROAD,
     Contrast.difference(
         "bundle_effect_on_emission", _EMISSION.at(stage="POST_OBS", arm="bundle"),

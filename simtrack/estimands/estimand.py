@@ -26,16 +26,20 @@ class Condition:
         One name, or several for a joint condition such as (reported, gold).
     levels : frozenset of tuples of str
         The combinations that count.
+    negated : bool
+        All other combinations count instead.
     """
 
     factors: tuple[str, ...]
     levels: frozenset[tuple[str, ...]]
+    negated: bool = False
 
     def mask(self, counts: Counts, name: str) -> NDArray[np.bool_]:
         """Say for each row of `counts` whether it is meant."""
         columns = [self._column(counts, factor, name) for factor in self.factors]
         rows = zip(*(column.values() for column in columns), strict=True)
-        return np.fromiter((row in self.levels for row in rows), bool, len(counts.cells))
+        meant = np.fromiter((row in self.levels for row in rows), bool, len(counts.cells))
+        return ~meant if self.negated else meant
 
     @staticmethod
     def _column(counts: Counts, factor: str, name: str) -> Factor:

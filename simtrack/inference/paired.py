@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -48,6 +48,10 @@ class PairedDifference:
         it weights clusters by their trials, so it may be another quantity.
     unpaired_se : float or None
         What the standard error would be if the two conditions were independent.
+    imbalance : float
+        Σ|m - n| / Σ(m + n) over the trials m and n of the two conditions in each cluster: 0 where
+        they have equal numbers. Above 0 the differences are not symmetric under equal rates, so
+        the sign-flip test is approximate and its guarantee says "asymptotic".
     """
 
     clusters: int
@@ -65,6 +69,7 @@ class PairedDifference:
     pooled_difference: float | None
     pooled_se: float | None
     unpaired_se: float | None
+    imbalance: float
     notes: tuple[str, ...]
     method: str = "cluster t(G-1) on cluster differences"
     computation: Computation = "closed-form"
@@ -118,12 +123,15 @@ def paired_difference(
     if counts[0] == 0:
         none = (None,) * 3
         return PairedDifference(
-            *counts, *none, None, level, *none, None, *none, (*notes, "no paired cluster")
+            *counts, *none, None, level, *none, None, *none, 0.0, (*notes, "no paired cluster")
         )
     rates = top / bottom
     exact = _exact_differences(top, bottom)
     gaps = rates[:, 0] - rates[:, 1]
     test = sign_flip(exact if exact is not None else gaps)
+    imbalance = float(np.abs(bottom[:, 0] - bottom[:, 1]).sum() / bottom.sum())
+    if imbalance > 0.0:
+        test = replace(test, guarantee="asymptotic")
     means = rates.sum(axis=0) / counts[0]
     se, low, high, p, more = _t_interval(gaps, test.statistic, level, bounded)
     pooled, pooled_se = _pooled(top, bottom)
@@ -141,6 +149,7 @@ def paired_difference(
         pooled,
         pooled_se,
         _unpaired_se(top, bottom, square),
+        imbalance,
         (*notes, *more),
     )
 

@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 
 import numpy as np
 
-from simtrack.counts import Factor, group_rows
+from simtrack.counts import group_rows
 from simtrack.errors import DataError, InputError
 from simtrack.logs.content import UnknownFormat, look_at
 from simtrack.logs.formats import Request, reader_of
@@ -234,7 +234,7 @@ def _repeated_trials(records: Records) -> list[str]:
     telling = [n for n in _TELLS_APART if n in records.factors]
     if "unit" not in telling or "repetition" not in telling or not len(records):
         return []
-    keys = {n: _filled(records.factors[n]) for n in telling}
+    keys = {n: records.factors[n].with_missing_named() for n in telling}
     found = group_rows(keys, len(records))
     extra = len(records) - found.size
     if not extra:
@@ -245,11 +245,6 @@ def _repeated_trials(records: Records) -> list[str]:
     return [
         f"{extra} trials repeat another in {', '.join(telling)} and count again (first: {shown})"
     ]
-
-
-def _filled(factor: Factor) -> Factor:
-    codes = np.where(factor.codes < 0, len(factor.levels), factor.codes).astype(np.int32)
-    return Factor((*factor.levels, "\0"), codes)
 
 
 def _constants(part: Records) -> dict[str, str]:

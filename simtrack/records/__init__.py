@@ -2,7 +2,7 @@
 
 from simtrack.records.accounting import Account, Accounting, account
 from simtrack.records.records import Records
-from simtrack.records.reduction import BINARY, is_binary, to_counts, to_sums
+from simtrack.records.reduction import BINARY, is_binary, scored_rows, to_counts, to_sums
 
 __all__ = [
     "BINARY",
@@ -11,6 +11,7 @@ __all__ = [
     "Records",
     "account",
     "is_binary",
+    "scored_rows",
     "to_counts",
     "to_sums",
 ]

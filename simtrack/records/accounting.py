@@ -8,7 +8,7 @@ from typing import get_args
 
 import numpy as np
 
-from simtrack.counts import Factor, Loss, group_rows
+from simtrack.counts import Loss, group_rows
 from simtrack.options import Status
 from simtrack.records.records import Records
 
@@ -80,7 +80,7 @@ def account(records: Records, by: Sequence[str] = ()) -> Accounting:
     >>> table.planned, table.total("scored"), table.total("errored")
     (3, 2, 1)
     """
-    filled = {name: _filled(records, name) for name in by}
+    filled = {name: records.factor(name).with_missing_named() for name in by}
     status = records.factors.get("status")
     codes = np.zeros(len(records), dtype=np.int32)
     if status is not None:
@@ -104,11 +104,3 @@ def account(records: Records, by: Sequence[str] = ()) -> Accounting:
             unplaced.append(loss)
     rows = tuple(Account(group, tuple(row)) for group, row in table.items())
     return Accounting(tuple(by), rows, tuple(unplaced))
-
-
-def _filled(records: Records, name: str) -> Factor:
-    factor = records.factor(name)
-    if (factor.codes >= 0).all():
-        return factor
-    codes = np.where(factor.codes < 0, len(factor.levels), factor.codes).astype(np.int32)
-    return Factor((*factor.levels, "(none)"), codes)

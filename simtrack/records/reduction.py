@@ -13,7 +13,7 @@ from simtrack.errors import DataError, InputError
 from simtrack.options import MissingCluster, Status, choice
 from simtrack.records.records import Records
 
-__all__ = ["BINARY", "is_binary", "to_counts", "to_sums"]
+__all__ = ["BINARY", "is_binary", "scored_rows", "to_counts", "to_sums"]
 
 #: The outcome codes of a 0/1 score.
 BINARY = ("FAIL", "PASS")
@@ -37,6 +37,7 @@ def to_counts(
     column of two levels, trials of the two levels that agree in `on` (default `unit` and
     `repetition`) become one trial with a joint code such as "PASS|FAIL"; trials without a partner
     go to the losses as "unpaired". Rows are joined by their labels, never by their position.
+    A row without a label in `by` counts under the level "(none)": no report is a finding too.
 
     Raises
     ------
@@ -86,7 +87,7 @@ def is_binary(records: Records) -> bool:
     if "outcome" in records.factors:
         return True
     values = records.numbers.get("value")
-    return values is not None and bool(np.isin(values[_scored(records)], (0.0, 1.0)).all())
+    return values is not None and bool(np.isin(values[scored_rows(records)], (0.0, 1.0)).all())
 
 
 def _prepare(
@@ -105,17 +106,19 @@ def _prepare(
     _refuse_pooling(records, grouped)
     for column in (name, *grouped):
         records.factor(column)
-    keep = _scored(records, value)
+    keep = scored_rows(records, value)
     losses = records.losses + _lost_rows(records, ~keep, by)
+    records = records.with_factors(**{n: records.factors[n].with_missing_named() for n in by})
     labelled = keep.copy()
-    for column in grouped:
-        labelled &= records.factors[column].codes >= 0
-    losses += _unlabelled(keep & ~labelled, grouped)
+    if pair is not None:
+        labelled &= records.factors[pair].codes >= 0
+        losses += _unlabelled(keep & ~labelled, pair)
     rows = records.with_factors(cluster=_cluster_labels(records, name, labelled, missing_cluster))
     return rows.take(labelled), losses, name
 
 
-def _scored(records: Records, value: str = "value") -> NDArray[np.bool_]:
+def scored_rows(records: Records, value: str = "value") -> NDArray[np.bool_]:
+    """Say for each row whether it has a score: status scored, and an outcome or a number."""
     keep = np.ones(len(records), dtype=bool)
     if "status" in records.factors:
         status = records.factors["status"]
@@ -153,9 +156,9 @@ def _lost_rows(records: Records, lost: NDArray[np.bool_], by: Sequence[str]) -> 
     )
 
 
-def _unlabelled(lost: NDArray[np.bool_], grouped: Sequence[str]) -> Losses:
+def _unlabelled(lost: NDArray[np.bool_], pair: str) -> Losses:
     rows = np.flatnonzero(lost)
-    reason = f"no label in {' or '.join(grouped)}"
+    reason = f"no label in {pair}"
     examples = tuple(f"row {row + 1}" for row in rows[:5].tolist())
     return Losses.of([Loss("unlabelled", rows.size, reason, (), examples)])
 

@@ -38,12 +38,12 @@ def test_h08_pairs_are_joined_by_id_and_not_by_row():
     assert found.notes[0] == "unpaired clusters left out: 1 (1 only in A, 0 only in B)"
 
 
-def test_a_test_that_cannot_reach_alpha_is_refused_with_the_reason():
-    found = compare(two(H08_A, H08_B), "A", "B", factor="model")
+def test_a_design_that_cannot_reach_alpha_is_refused_with_the_reason():
+    few = {q: v for q, v in H08_A.items() if q <= "q5"}
+    found = compare(two(few, {q: 1 - v for q, v in few.items()}), "A", "B", factor="model")
     assert found.pvalue is None
     assert found.notes[-1] == (
-        "sign-flip test refused: the smallest two-sided p of 5 differences that are not 0 "
-        "is 2/32 = 0.0625, above 0.05"
+        "sign-flip test refused: 5 clusters can give no p below 0.0625, above 0.05"
     )
 
 
@@ -86,7 +86,7 @@ def test_a_difference_of_rates_is_cut_off_at_one():
 
 def test_equal_everywhere_is_stated():
     found = compare(two(H08_A, H08_A), "A", "B", factor="model")
-    assert (found.paired.difference, found.paired.low, found.pvalue) == (0.0, None, None)
+    assert (found.paired.difference, found.paired.low, found.pvalue) == (0.0, None, 1.0)
     assert any("width would be 0" in note for note in found.notes)
 
 
@@ -152,3 +152,60 @@ def test_tau2_telecom_base_and_tuned(shared):
     found = compare(two(tuned, base), "A", "B", factor="model")
     assert (found.paired.rate_first, found.paired.rate_second) == (0.85, 0.5)
     assert found.pvalue == pytest.approx(0.001312, abs=5e-7)
+
+
+def test_units_that_one_arm_lost_do_not_make_a_difference():
+    # Two identical models on 8 documents of one easy (always passed) and one hard (always failed)
+    # question; x lost its hard question in six documents.
+    rows = [
+        (f"d{d}", f"d{d}{q}", model, 1 if q == "easy" else 0)
+        for d in range(8)
+        for q in ("easy", "hard")
+        for model in ("x", "y")
+        if not (model == "x" and q == "hard" and d < 6)
+    ]
+    document, unit, model, value = zip(*rows, strict=True)
+    records = Records.from_columns(
+        {"cluster": document, "unit": unit, "model": model, "value": value}
+    )
+    found = compare(records, "x", "y", factor="model")
+    assert found.paired.difference == 0.0
+    assert found.losses.by_kind() == {"unpaired": 6}
+
+
+def table(a, b, m=None, n=None):
+    m, n = m or [1] * len(a), n or [1] * len(a)
+    return Totals.from_arrays(
+        list(zip(a, b, strict=True)), list(zip(m, n, strict=True)),
+        conditions=[("x",), ("y",)], by=("model",),
+    )  # fmt: skip
+
+
+def test_sparse_discordance_shows_its_p_and_says_what_to_trust():
+    # 5 of 67 questions differ, all one way: exact p = 2/32, though the t interval excludes 0
+    found = compare(table([1] * 67, [0] * 5 + [1] * 62), "x", "y", factor="model")
+    assert found.pvalue == 2 / 32
+    assert found.paired.low > 0
+    notes = " ".join(found.notes)
+    assert "5 of 67 clusters differ at all" in notes
+    assert "the interval excludes 0 and the exact p-value does not reject" in notes
+
+
+def test_too_few_clusters_are_refused_by_design_not_by_data():
+    few = compare(table([1] * 5, [0] * 5), "x", "y", factor="model")
+    assert few.pvalue is None
+    assert any("5 clusters can give no p below 0.0625" in note for note in few.notes)
+
+
+def test_arms_of_unequal_size_are_told_or_refused():
+    some = compare(table([4, 5, 3, 4, 5, 4], [3, 2, 3, 1, 2, 3], [5] * 6, [5, 4, 5, 4, 5, 5]),
+                   "x", "y", factor="model")  # fmt: skip
+    assert some.paired.test.guarantee == "asymptotic"
+    assert any("p is approximate" in note for note in some.notes)
+    wide = compare(table([18] * 10, [1] * 10, [20] * 10, [2] * 10), "x", "y", factor="model")
+    assert wide.pvalue is None
+    assert any("very different numbers of trials" in note for note in wide.notes)
+    even = compare(table([4, 5, 3, 4, 5, 4], [3, 2, 3, 1, 2, 3], [5] * 6, [5] * 6),
+                   "x", "y", factor="model")  # fmt: skip
+    assert even.paired.test.guarantee == "finite-sample"
+    assert even.paired.imbalance == 0.0

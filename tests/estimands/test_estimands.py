@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from simtrack.analysis import estimate
 from simtrack.counts import Counts
 from simtrack.errors import DataError, InputError
 from simtrack.estimands import (
@@ -19,6 +20,7 @@ from simtrack.estimands import (
     estimand,
     factorial_effect,
 )
+from simtrack.records import Records
 from simtrack.taxonomy import STAGEIF, STAGES
 
 OUTCOMES = STAGEIF.codes
@@ -151,6 +153,21 @@ def test_codes_of_another_scheme_are_refused():
     counts = Counts.from_cells([[1, 1]], outcomes=("FAIL", "PASS"), cluster=["a"])
     with pytest.raises(DataError, match="outcome FAIL, PASS is no code of stageif"):
         estimand("adherence").totals(counts)
+
+
+def test_false_completion_keeps_silent_replies_in_its_denominator():
+    # One cluster: 9 valid replies, of which 3 report (one says COMPLETED at READY, one says it at a
+    # stage known only as a set), 4 are due and silent, 2 are not due. Nulls are null in the log.
+    rows_ = [("COMPLETED", "READY", "1", "STATE_WRONG"), ("COMPLETED", "A|B", "1", "STATE_WRONG"),
+             ("READY", "READY", "1", "CLEAN")]  # fmt: skip
+    rows_ += [(None, "READY", None, "APP_MISS")] * 4 + [(None, None, None, "CLEAN")] * 2
+    reported, gold, emitted, outcome = zip(*rows_, strict=True)
+    records = Records.from_columns(
+        {"unit": [str(k % 3) for k in range(9)], "reported": reported, "gold": gold,
+         "emitted": emitted, "outcome": outcome}
+    )  # fmt: skip
+    assert estimate(records, "false_completion").rows[0].rate == pytest.approx(2 / 9)
+    assert estimate(records, "false_completion_reported").rows[0].rate == pytest.approx(2 / 3)
 
 
 def test_views_are_selected_before_they_are_scored():

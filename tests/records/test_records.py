@@ -112,11 +112,12 @@ def test_readings_of_one_trial_must_be_selected():
     assert records.counts(by=["metric"]).n == 2
 
 
-def test_a_row_without_a_condition_label_is_a_loss():
+def test_a_row_without_a_condition_label_is_a_group_of_its_own():
     records = Records.from_columns({"unit": ["a", "b"], "stage": ["x", None], "value": [1, 1]})
     counts = records.counts(by=["stage"])
-    assert counts.n == 1
-    assert counts.losses.by_kind() == {"unlabelled": 1}
+    assert counts.conditions["stage"].levels == ("x", "(none)")
+    assert (counts.n, counts.losses.total()) == (2, 0)
+    assert [row.labels for row in account(records, ["stage"]).rows] == [("x",), ("(none)",)]
 
 
 def test_concatenated_tables_keep_their_rows_apart():
@@ -124,7 +125,7 @@ def test_concatenated_tables_keep_their_rows_apart():
     second = Records.from_columns({"unit": ["b"], "arm": ["x"], "value": [0]})
     both = Records.concatenate([first, second])
     assert both.factors["arm"].values() == [None, "x"]
-    assert both.counts(by=["arm"]).losses.by_kind() == {"unlabelled": 1}
+    assert both.counts(by=["arm"]).conditions["arm"].levels == ("x", "(none)")
 
 
 def test_unknown_columns_are_named():
