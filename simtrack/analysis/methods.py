@@ -149,3 +149,108 @@ register(
         "closed-form", "asymptotic", "Yao et al. 2024, tau-bench",
     ),
 )  # fmt: skip
+register(
+    Method(
+        "sign-flip-stratified", "test", f"{_IN}.contrast_tests:sign_flip_stratified",
+        "As sign-flip, where every stratum of clusters is to count alike.",
+        "Strata of very unequal size: a single cluster can carry half of the statistic.",
+        "convolution", "finite-sample", "Fisher 1935, section 21, with stratum weights",
+    ),
+    Method(
+        "sign-flip-contrast", "contrast", f"{_IN}.contrast_tests:sign_flip_contrast",
+        "Any weighted sum of ratios, cluster by cluster, that is symmetric about 0 under the null.",
+        "Contrasts nobody randomised (warned of); clusters that lack a term (left out).",
+        "convolution", "finite-sample", "Fisher 1935, section 21; Pagano & Tritchler 1983",
+    ),
+    Method(
+        "sign-flip-interval", "difference", f"{_IN}.contrast_tests:sign_flip_contrast_interval",
+        "The mean of cluster differences that are symmetric about it; six clusters or more at .95.",
+        "Skewed differences; more than 20 clusters of reals (subsets are drawn on request).",
+        "enumeration", "finite-sample", "Hartigan 1969; Tritchler 1984",
+    ),
+    Method(
+        "sign-test", "test", f"{_IN}.sign_test:sign_test",
+        "Directions of independent cluster differences of any law; it speaks of the median.",
+        "Ties (dropped, and counted); it has less power than sign-flip where sizes matter.",
+        "closed-form", "finite-sample", "Conover 1999, section 3.4",
+    ),
+    Method(
+        "sign-test-interval", "difference", f"{_IN}.sign_test:sign_test_interval",
+        "The median cluster difference, whatever its law; six clusters or more at .95.",
+        "It says nothing about the mean.",
+        "closed-form", "finite-sample", "Conover 1999, section 3.2",
+    ),
+    Method(
+        "permutation", "test", f"{_IN}.permutation:permutation_test",
+        "Two arms that share no cluster, labels dealt at random (within strata, if given).",
+        "Groups that may differ in spread under the null; too few clusters (refused).",
+        "convolution", "finite-sample", "Pitman 1937; Pagano & Tritchler 1983",
+    ),
+    Method(
+        "permutation-interval", "difference",
+        f"{_IN}.permutation_interval:permutation_interval",
+        "Two arms that share no cluster and differ by a shift.",
+        "Effects that stretch or skew one arm; groups in strata.",
+        "enumeration", "finite-sample", "Tritchler 1984",
+    ),
+    Method(
+        "mcnemar", "test", f"{_IN}.mcnemar:mcnemar",
+        "Paired binary outcomes, one trial a unit and arm, units independent.",
+        "Units in clusters (use sign-flip on clusters); conservative with few discordant pairs.",
+        "closed-form", "finite-sample", "McNemar 1947, exact conditional form",
+    ),
+    Method(
+        "mcnemar-midp", "test", f"{_IN}.mcnemar:mcnemar_midp",
+        "As mcnemar, with a size near the level instead of below it.",
+        "Where the level must be held for certain; units in clusters.",
+        "closed-form", "asymptotic", "Lancaster 1961; Fagerland, Lydersen & Laake 2013",
+    ),
+    Method(
+        "mcnemar-stratified", "test", f"{_IN}.mcnemar:mcnemar_stratified",
+        "Discordant pairs of several strata; every pair, or every stratum, counts alike.",
+        "Units in clusters; effects of opposite sign in different strata cancel.",
+        "convolution", "finite-sample", "McNemar 1947 on signed discordant pairs",
+    ),
+    Method(
+        "bonferroni", "multiplicity", f"{_IN}.multiplicity:bonferroni",
+        "Family-wise error of a declared family, under any dependence.",
+        "Many hypotheses: holm is never worse.",
+        "closed-form", "finite-sample", "Dunn 1961",
+    ),
+    Method(
+        "holm", "multiplicity", f"{_IN}.multiplicity:holm",
+        "Family-wise error of a declared family, under any dependence.",
+        "Contrasts over the same clusters that go together: max-t gives more.",
+        "closed-form", "finite-sample", "Holm 1979",
+    ),
+    Method(
+        "hochberg", "multiplicity", f"{_IN}.multiplicity:hochberg",
+        "Family-wise error, if the tests are independent or positively dependent.",
+        "Negative dependence, as between contrasts that share an arm with opposite signs.",
+        "closed-form", "finite-sample", "Hochberg 1988; Sarkar 1998",
+    ),
+    Method(
+        "benjamini-hochberg", "multiplicity", f"{_IN}.multiplicity:benjamini_hochberg",
+        "False discovery rate, if the tests are independent or positively dependent.",
+        "Claims that must each hold: it bounds the share of false ones, not the chance of any.",
+        "closed-form", "finite-sample", "Benjamini & Hochberg 1995",
+    ),
+    Method(
+        "benjamini-yekutieli", "multiplicity", f"{_IN}.multiplicity:benjamini_yekutieli",
+        "False discovery rate under any dependence.",
+        "Small families: it pays the harmonic sum for its generality.",
+        "closed-form", "finite-sample", "Benjamini & Yekutieli 2001",
+    ),
+    Method(
+        "max-t", "multiplicity", f"{_IN}.maxt:max_t",
+        "Several contrasts over the same clusters, jointly symmetric about 0 under the null.",
+        "Contrasts nobody randomised; very unequal sets of clusters.",
+        "enumeration", "finite-sample", "Westfall & Young 1993, algorithm 2.8; Romano & Wolf 2005",
+    ),
+    Method(
+        "repeated-looks", "multiplicity", f"{_IN}.repeated_looks:repeated_looks",
+        "The true error of any rule that looks again and again at one stream of passes.",
+        "Streams in clusters; rules that look at more than the number of passes.",
+        "enumeration", "finite-sample", "Armitage, McPherson & Rowe 1969",
+    ),
+)  # fmt: skip
