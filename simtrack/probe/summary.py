@@ -112,8 +112,9 @@ def grid_summary(
     found : Characteristics
         Over a grid or at points.
     margin : decimal
-        Half-width of the indifference zone: truths nearer than this to the threshold or to an end
-        of the zero band. With 0 every truth counts, boundary truths with the side that
+        Half-width of the indifference zone: truths nearer than this to where the state changes,
+        which is at the threshold (but not for adverse truths) and at either end of the zero band:
+        see `Truth`. With 0 every truth counts, boundary truths with the side that
         `true_state` gives them; with a little more than 0 truths on a boundary drop out.
     indifference : {"exclude", "either"}
         Leave truths in the zone out, or accept the states across the near boundaries as right.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from simtrack.errors import InputError
 from simtrack.probe.rule import StoppingRule
 from simtrack.probe.states import (
+    ADVERSE,
     HIGH,
     LOW,
     NEGATIVE,
@@ -30,8 +31,13 @@ __all__ = ["Truth", "grid", "rates", "true_state", "truths"]
 class Truth:
     """The state of a clause, and how far its rates lie from where the state changes.
 
-    `distance` is the least of |p - threshold| and ||p - q| - zero_band|, an exact fraction;
-    `accepted` are the codes of the states that a truth within the margin could be taken for.
+    With the effect d = p - q, the states change at p = threshold and at d = zero_band and
+    d = -zero_band; where the effect is negative the threshold changes nothing. `distance` is the
+    least of |p - threshold|, |d - zero_band| and |d + zero_band| over the changes that this truth
+    can meet, an exact fraction: for an adverse truth it is |d + zero_band| alone. `accepted` are
+    the codes of the states that a truth within the margin could be taken for: every level and
+    every effect whose boundary is nearer than the margin, each boundary by itself. It is the true
+    state alone if and only if `distance` is at least the margin.
     """
 
     state: State
@@ -95,8 +101,8 @@ def truths(
     full, ablated : decimal or sequence of decimals
         True pass rates.
     margin : decimal
-        At a truth nearer than this to a boundary the states across that boundary are accepted
-        too; 0 accepts the true state alone, also on a boundary.
+        At a truth nearer than this to a boundary between states, the states across that boundary
+        are accepted too; 0 accepts the true state alone, also on a boundary.
     paired : bool
         Points instead of an outer grid.
 
@@ -119,15 +125,17 @@ def truths(
 
 
 def _truth(rule: StoppingRule, p: Fraction, q: Fraction, margin: Fraction) -> Truth:
-    to_threshold = abs(p - rule.threshold)
-    to_band = abs(abs(p - q) - rule.zero_band)
     code = _code(rule, p, q)
+    to_threshold = abs(p - rule.threshold)
+    to_positive, to_negative = abs(p - q - rule.zero_band), abs(p - q + rule.zero_band)
     levels = {HIGH, LOW} if to_threshold < margin else {HIGH if p > rule.threshold else LOW}
     effects = {_effect(rule, p - q)}
-    if to_band < margin:
-        effects |= {ZERO, POSITIVE if p > q else NEGATIVE}
+    effects |= {ZERO, POSITIVE} if to_positive < margin else set()
+    effects |= {ZERO, NEGATIVE} if to_negative < margin else set()
     accepted = {STATE_OF[a][b] for a in levels for b in effects} | {code}
-    return Truth(STATES[code], min(to_threshold, to_band), tuple(sorted(accepted)))
+    # an adverse clause stays adverse across the threshold
+    distance = to_negative if code == ADVERSE else min(to_threshold, to_positive, to_negative)
+    return Truth(STATES[code], distance, tuple(sorted(accepted)))
 
 
 def _code(rule: StoppingRule, p: Fraction, q: Fraction) -> int:

@@ -6,6 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from simtrack.errors import InputError
 from simtrack.probe import STATES, StoppingRule, characteristics
@@ -65,6 +67,63 @@ def test_a_margin_accepts_the_states_across_near_boundaries():
     assert accepted("0.8", "0.6", "0") == {"dead"}
 
 
+def test_both_ends_of_a_narrow_zero_band_are_tested_by_themselves():
+    rule = StoppingRule(zero_band="0.02")
+
+    def accepted(p, q, margin="0.05"):
+        return {STATES[code] for code in truths(rule, p, q, margin=margin, paired=True)[0].accepted}
+
+    # at p = q both ends lie .02 away
+    assert accepted("0.5", "0.5") == {"dead", "weak", "adverse"}
+    # an effect of .01 lies .01 from +.02 and .03 from -.02
+    assert accepted("0.5", "0.49") == {"dead", "weak", "adverse"}
+    assert accepted("0.5", "0.49", "0.03") == {"dead", "weak"}
+    # .05 lies .03 from +.02 and .07 from -.02; and the mirror image
+    assert accepted("0.5", "0.45") == {"dead", "weak"}
+    assert accepted("0.45", "0.5") == {"dead", "adverse"}
+    # a positive effect of .025 lies .045 from -.02
+    assert accepted("0.5", "0.475") == {"dead", "weak", "adverse"}
+    assert accepted("0.8", "0.8") == {"adopted", "redundant", "weak", "dead", "adverse"}
+
+
+def test_the_threshold_is_no_boundary_of_adverse_truths():
+    rule = StoppingRule()
+    far, near = truths(rule, ("0.79", "0.78"), ("1", "0.99"), margin="0.05", paired=True)
+    assert (far.state, far.distance, near.state) == ("adverse", Fraction(1, 100), "adverse")
+    # with a band of .1, (.79, .99) lies .01 from the threshold and .1 from the band
+    truth = truths(rule.with_(zero_band="0.1"), "0.79", "0.99", margin="0.05", paired=True)[0]
+    assert truth.distance == Fraction(1, 10)
+    assert [STATES[code] for code in truth.accepted] == ["adverse"]
+    # within the margin of the band the level matters: both states of no effect are accepted
+    truth = truths(rule.with_(zero_band="0.1"), "0.79", "0.92", margin="0.05", paired=True)[0]
+    assert truth.distance == Fraction(3, 100)
+    assert {STATES[code] for code in truth.accepted} == {"redundant", "dead", "adverse"}
+
+
+hundredths = st.integers(0, 100).map(lambda n: Fraction(n, 100))
+
+
+@given(hundredths, hundredths, st.integers(1, 60), st.integers(1, 12), st.integers(1, 99))
+@settings(max_examples=150, deadline=None)
+def test_the_distance_is_where_other_states_begin(p, q, band, margin, threshold):
+    rule = StoppingRule(Fraction(threshold, 100), zero_band=Fraction(band, 100))
+    wide = Fraction(margin, 100)
+    truth = truths(rule, p, q, margin=wide, paired=True)[0]
+    # by search: the states of all levels and effects nearer than the margin, in half hundredths
+    # (the plane of p and d = p - q, without its edges), and the nearest other state
+    steps = [Fraction(n, 200) for n in range(-2 * margin + 1, 2 * margin)]
+    seen = {label(rule, p + a, p - q + b) for a in steps for b in steps}
+    assert {STATES[code] for code in truth.accepted} == seen
+    assert (truth.distance >= wide) == (len(seen) == 1)
+
+
+def label(rule, p, d):
+    if d < -rule.zero_band:
+        return "adverse"
+    names = ("redundant", "dead") if d <= rule.zero_band else ("adopted", "weak")
+    return names[0] if p > rule.threshold else names[1]
+
+
 def test_distance_to_the_nearest_boundary_is_exact():
     truth = truths(StoppingRule(), "0.83", "0.6", paired=True)[0]
     assert truth.distance == Fraction(3, 100)
@@ -103,11 +162,18 @@ def test_summary_of_the_frozen_rule(found):
     assert summary.n_counted == summary.n_truths == 441
 
 
-def test_a_margin_leaves_truths_near_a_boundary_out(found):
-    # in steps of 1/20: |p - 16| >= 2 and ||p - q| - 4| >= 2 counted by hand with plain integers
-    kept = [
-        (p, q) for p in range(21) for q in range(21) if abs(p - 16) >= 2 and abs(abs(p - q) - 4) > 1
+def kept_at_a_margin_of_two(band):
+    """In steps of 1/20: off the band's ends by 2, and off the threshold by 2 unless adverse."""
+    return [
+        (p, q)
+        for p in range(21)
+        for q in range(21)
+        if abs(abs(p - q) - band) > 1 and (abs(p - 16) > 1 or p - q < -band)
     ]
+
+
+def test_a_margin_leaves_truths_near_a_boundary_out(found):
+    kept = kept_at_a_margin_of_two(4)
     summary = grid_summary(found, margin="0.1")
     assert summary.n_counted == len(kept)
     correct, _ = correct_probability(found)
@@ -118,10 +184,17 @@ def test_a_margin_leaves_truths_near_a_boundary_out(found):
     assert summary.mean_not_confident == grid_summary(found).mean_not_confident
 
 
+def test_adverse_truths_at_the_threshold_are_judged():
+    # the frozen rule has none: an effect below -.2 - margin leaves p below .8 - margin
+    rule = StoppingRule(zero_band="0.1", k_max=5)
+    found = characteristics(rule, grid(20), grid(20))
+    kept = kept_at_a_margin_of_two(2)
+    assert grid_summary(found, margin="0.1").n_counted == len(kept)
+    assert (15, 20) in kept
+
+
 def test_silence_away_from_the_boundaries(found):
-    kept = [
-        (p, q) for p in range(21) for q in range(21) if abs(p - 16) >= 2 and abs(abs(p - q) - 4) > 1
-    ]
+    kept = kept_at_a_margin_of_two(4)
     worst = grid_summary(found, margin="0.1").worst_not_confident_counted
     assert worst.value == max(found.probability[(-1, *at)] for at in kept)
     zero = grid_summary(found)
