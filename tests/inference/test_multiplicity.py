@@ -35,6 +35,34 @@ def test_benjamini_hochberg_1995_rejects_four_bonferroni_three_hochberg_three():
     assert counts["hochberg"] == 3
 
 
+#: McDonald, Handbook of Biological Statistics (3rd ed.), multiple comparisons: 25 foods and breast
+#: density (Garcia-Arenzana et al. 2014), at a false discovery rate of .25.
+FOODS = [0.001, 0.008, 0.039, 0.041, 0.042, 0.060, 0.074, 0.205, 0.212, 0.216, 0.222, 0.251, 0.269,
+         0.275, 0.34, 0.341, 0.384, 0.569, 0.594, 0.696, 0.762, 0.94, 0.942, 0.975, 0.986]  # fmt: skip
+#: The first foods as R's p.adjust gives them (Mangiafico, R Companion to that handbook).
+FOODS_IN_R = {
+    "bonferroni": [0.025, 0.200, 0.975, 1.0, 1.0, 1.0, 1.0, 1.0],
+    "holm": [0.025, 0.192, 0.897, 0.902, 0.902, 1.0, 1.0, 1.0],
+    "hochberg": [0.025, 0.192, 0.882, 0.882, 0.882, 0.986, 0.986, 0.986],
+    "benjamini-hochberg": [0.025, 0.1, 0.21, 0.21, 0.21, 0.25, 0.2642857, 0.4910714],
+    "benjamini-yekutieli": [0.09539895, 0.38159582, 0.80135122, 0.80135122, 0.80135122,
+                            0.95398954, 1.0, 1.0],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_r_p_adjust_on_mcdonalds_foods(method):
+    shuffled = FOODS[::-1]
+    found = m.adjust(shuffled, method).adjusted[::-1]
+    assert found[:8].tolist() == pytest.approx(FOODS_IN_R[method], abs=6e-8)  # printed digits
+
+
+def test_mcdonald_calls_five_or_six_foods_at_a_quarter():
+    """The handbook: proteins (.042) is the last below its line; nuts lie on theirs in R."""
+    assert len(m.adjust(FOODS, "benjamini-hochberg").rejected(0.249)) == 5
+    assert len(m.adjust(FOODS, "benjamini-hochberg").rejected(0.25)) == 6  # 25/6 · .06 = .25
+
+
 def by_definition(p: list[Fraction], size: int, method: str) -> list[Fraction]:
     """The smallest level at which each is rejected, from the textbook rules, in fractions."""
     order = sorted(range(len(p)), key=lambda k: p[k])
@@ -85,6 +113,13 @@ def test_scipy_false_discovery_control():
 def test_holm_hand_worked():
     """4 x .01, then 3 x .02 = .06, 2 x .03 = .06, and .04 held up to .06."""
     assert m.holm([0.03, 0.01, 0.04, 0.02]).tolist() == pytest.approx([0.06, 0.04, 0.06, 0.06])
+
+
+def test_holm_of_four():
+    """.005 and .01 stand at .05, .03 and .04 do not: 2 x .03 is above it."""
+    found = m.adjust([0.01, 0.04, 0.03, 0.005], "holm", names=["h1", "h2", "h3", "h4"])
+    assert found.adjusted.tolist() == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert found.rejected(0.05) == ("h1", "h4")
 
 
 def test_h09_one_missing_p_leaves_the_rest():
