@@ -319,13 +319,18 @@ class Stream:
         n, logit_mean, logit_sd : scalar or (clusters,)
         effects : Stream, optional
             The stream of the clusters' deviates. Give the same one to two arms or models that
-            share their cluster effects; by default this stream has one of its own.
+            share their cluster effects; by default this stream has one of its own. This stream
+            itself is refused: effects and trials would then be the same words.
 
         Returns
         -------
         int64 (replicates, clusters)
             More trials keep the old ones, as for `trial_counts`.
         """
+        if effects is not None and effects.key == self.key:
+            cure = "Give it a label of its own: stream.labelled(part='effects')."
+            rule = "another stream than the one that draws the trials"
+            raise InputError("effects", rule, repr(effects), cure=cure)
         own = Stream(
             self.seed, self.purpose, *self.labels, "logit-normal effect", **dict(self.named)
         )

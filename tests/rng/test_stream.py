@@ -165,6 +165,18 @@ def test_cluster_effects_can_be_shared():
     assert not np.array_equal(found, STREAM.logit_normal_binomial(9, 0.2, 1.5, **where))
 
 
+def test_a_stream_cannot_be_its_own_effects():
+    # the same words for effect and trials would bias the mean: .708 for .697 in one case
+    where = {"replicates": 2, "clusters": 2}
+    twin = Stream(STREAM.seed, STREAM.purpose, *STREAM.labels, **dict(STREAM.named))
+    for effects in (STREAM, twin):
+        with pytest.raises(InputError, match="effects must be another stream than") as caught:
+            STREAM.logit_normal_binomial(9, 0.2, 1.5, effects=effects, **where)
+        assert "\n" not in str(caught.value)
+    labelled = STREAM.labelled(part="effects")
+    STREAM.logit_normal_binomial(9, 0.2, 1.5, effects=labelled, **where)
+
+
 def test_no_spread_between_clusters_is_the_plain_count():
     where = {"replicates": 300, "clusters": 4}
     assert np.array_equal(
