@@ -28,9 +28,11 @@ def korn_graubard(
 ) -> Intervals:
     """Which rates are compatible with clustered trials, on the cautious side?
 
-    Clopper and Pearson's interval at p n* successes of n* trials, where n* is the effective number
-    of trials (`effective_size`, so at most n for 0/1 scores) times (t(n-1) / t(G-1))². With one
-    trial a cluster it is Clopper and Pearson's own. One cluster has no interval.
+    Clopper and Pearson's interval at p n* successes of n* trials, with
+    n* = p (1-p) / se² · (t(n-1) / t(G-1))², the standard error being the larger of the clustered
+    and the naive one. Without spread between clusters n over the design effect of an assumed ICC
+    takes the place of p (1-p) / se² (`effective_size`). With one trial a cluster n* is n - 1, as
+    Korn and Graubard have it. One cluster has no interval.
 
     Parameters
     ----------
@@ -54,7 +56,7 @@ def korn_graubard(
     --------
     >>> found = korn_graubard(Totals.from_arrays([18, 20, 15, 19], [20] * 4))
     >>> round(float(found.low[0]), 4), round(float(found.high[0]), 4)
-    (0.5979, 0.9955)
+    (0.5953, 0.9956)
     """
     found = effective_size(totals, icc=icc, rates=rates)
     size = _adjusted(found, level, side)
@@ -79,4 +81,6 @@ def _adjusted(found: EffectiveSize, level: float, side: Side) -> Floats:
     tail(level, side)
     at_n = t_criticals(level, side, found.rates.n - 1.0)
     at_g = t_criticals(level, side, found.df)
-    return np.asarray(found.trials * (at_n / at_g) ** 2)
+    n = found.rates.n
+    unit = np.divide(n - 1.0, n, out=np.ones_like(n), where=(n > 1.0) & ~found.rates.no_spread)
+    return np.asarray(found.trials * unit * (at_n / at_g) ** 2)

@@ -18,7 +18,7 @@ from simtrack.inference.intervals import Intervals
 from simtrack.inference.sides import normal_critical, open_ended
 from simtrack.inference.wilson import wilson_limits
 from simtrack.inference.zeros import rule_of_three, zero_bound
-from simtrack.options import Guarantee, Side
+from simtrack.options import Computation, Guarantee, Side
 
 __all__ = [
     "clopper_pearson_pooled",
@@ -101,7 +101,8 @@ def mid_p_pooled(totals: Totals, *, level: float = 0.95, side: Side = "two-sided
     def limits(hits: Floats, size: Floats) -> tuple[Floats, Floats]:
         return mid_p(hits, size, level=level, side=side)
 
-    return _pooled(totals, limits, level, "mid-p on pooled trials", "asymptotic")
+    name = "mid-p on pooled trials"
+    return _pooled(totals, limits, level, name, "asymptotic", "optimisation")
 
 
 def rule_of_three_pooled(totals: Totals, *, level: float = 0.95) -> Intervals:
@@ -161,7 +162,12 @@ def _beside_zero(hits: Floats, size: Floats, bound: Floats) -> tuple[Floats, Flo
 
 
 def _pooled(
-    totals: Totals, limits: Limits, level: float, method: str, guarantee: Guarantee
+    totals: Totals,
+    limits: Limits,
+    level: float,
+    method: str,
+    guarantee: Guarantee,
+    computation: Computation = "closed-form",
 ) -> Intervals:
     if ((totals.numerator < 0.0) | (totals.numerator > totals.denominator)).any():
         raise InputError("scores", "between 0 and 1", cure="Use cluster-t for other scores.")
@@ -179,4 +185,6 @@ def _pooled(
         notes.append(lines)
     size = np.where(some, size, np.nan)
     undefined = np.full(size.shape, np.nan)
-    return Intervals(low, high, level, method, undefined, size, tuple(notes), guarantee=guarantee)
+    return Intervals(
+        low, high, level, method, undefined, size, tuple(notes), computation, guarantee
+    )

@@ -100,7 +100,10 @@ def tango_pairs(
     if pairs > 0.0:
         low, high = tango(first_only, second_only, pairs, level=level, side=side)
     method = "Tango paired score"
-    return compared(two, "difference", float(low), float(high), level, side, method, notes)
+    ends = float(low), float(high)
+    return compared(
+        two, "difference", *ends, level, side, method, notes, computation="optimisation"
+    )
 
 
 def _fitted_second_only(b: Floats, c: Floats, n: Floats, delta: Floats) -> Floats:
