@@ -24,6 +24,8 @@ from simtrack.validate import integer
 __all__ = ["SimulatedProbes", "simulate", "truth_streams"]
 
 CHUNK: Final = 20_000
+#: The standard normal deviate that leaves 2.5 % above it.
+Z_95: Final = 1.959963984540054
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -41,10 +43,21 @@ class SimulatedProbes:
     counts : int64 array, shape (points, 6, k_max + 1)
         Probes by state and number of rounds.
     probability, probability_mcse : arrays, shape (points, 6)
-        Shares of each state and their Monte Carlo standard errors.
+        Shares of each state and their Monte Carlo standard errors, sqrt(s (1 - s) / n). Of a state
+        never or always seen that would be 0; it is then half the width of the Wilson interval
+        over 1.96, about 0.98 / n.
+    probability_low, probability_high : arrays, shape (points, 6)
+        Wilson score interval of each probability given the simulation, at 95 %: after n probes a
+        state never seen may have a probability of up to 3.84 / (n + 3.84), which is a little
+        wider than the 3 / n of the one-sided rule of three.
     expected_rounds, expected_rounds_mcse : arrays, shape (points,)
     bias_effect, bias_effect_mcse : arrays, shape (points,)
-        Mean of (i - j)/k less the true effect.
+        Mean of (i - j)/k less the true effect. These standard errors are 0 if all probes ended
+        alike, which bounds nothing: see the intervals of the states.
+
+    References
+    ----------
+    Wilson (1927), J. American Statistical Association 22, 209-212 (score interval of a share).
     """
 
     rule: StoppingRule
@@ -55,6 +68,8 @@ class SimulatedProbes:
     counts: NDArray[np.int64]
     probability: NDArray[np.float64]
     probability_mcse: NDArray[np.float64]
+    probability_low: NDArray[np.float64]
+    probability_high: NDArray[np.float64]
     expected_rounds: NDArray[np.float64]
     expected_rounds_mcse: NDArray[np.float64]
     bias_effect: NDArray[np.float64]
@@ -108,7 +123,7 @@ def simulate(
     full, ablated : decimal or sequence of decimals
         True pass rates of the points, of one length, each in [0, 1].
     n_probes : int
-        Probes at each point, at least 1.
+        Probes at each point, at least 2: one alone has no standard error.
     seed : int
         0 to 2^63 - 1.
     threads, chunk : int
@@ -127,7 +142,7 @@ def simulate(
     p, q = rates("full", full), rates("ablated", ablated)
     if len(p) != len(q):
         raise InputError("ablated", f"as many rates as full ({len(p)})", len(q))
-    n_probes = integer("n_probes", n_probes, 1)
+    n_probes = integer("n_probes", n_probes, 2)
     threads, chunk = integer("threads", threads, 1), integer("chunk", chunk, 1)
     states = stopping_states(rule)
     stop_at = _stop_cube(rule, states)
@@ -222,6 +237,8 @@ def _summary(
     rounds, rounds_se = _mean(ends, states.k.astype(np.float64), n_probes)
     effect, effect_se = _mean(ends, (states.i - states.j) / states.k, n_probes)
     truth = np.array([float(a - b) for a, b in zip(p, q, strict=True)])
+    low, high = _wilson(share, n_probes)
+    plain = np.sqrt(share * (1.0 - share) / n_probes)
     return SimulatedProbes(
         rule=rule,
         full=p,
@@ -230,12 +247,24 @@ def _summary(
         seed=seed,
         counts=counts,
         probability=share,
-        probability_mcse=np.sqrt(share * (1.0 - share) / n_probes),
+        probability_mcse=np.where(plain > 0.0, plain, (high - low) / (2.0 * Z_95)),
+        probability_low=low,
+        probability_high=high,
         expected_rounds=rounds,
         expected_rounds_mcse=rounds_se,
         bias_effect=effect - truth,
         bias_effect_mcse=effect_se,
     )
+
+
+def _wilson(share: NDArray[np.float64], n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Ends of the 95 % score interval of each share of n; 0 and 1 exactly where none or all are."""
+    square = Z_95**2
+    centre = (share + square / (2 * n)) / (1.0 + square / n)
+    spread = np.sqrt(share * (1.0 - share) / n + square / (4.0 * n * n))
+    half = Z_95 * spread / (1.0 + square / n)
+    low = np.where(share == 0.0, 0.0, centre - half)
+    return low, np.where(share == 1.0, 1.0, centre + half)
 
 
 def _mean(
@@ -244,5 +273,5 @@ def _mean(
     """Mean and its Monte Carlo standard error of a value of the stopping state, for each point."""
     mean = np.einsum("ps,s->p", ends.astype(np.float64), value) / n
     spread = (value[None, :] - mean[:, None]) ** 2
-    variance = np.einsum("ps,ps->p", ends.astype(np.float64), spread) / max(n - 1, 1)
+    variance = np.einsum("ps,ps->p", ends.astype(np.float64), spread) / (n - 1)
     return mean, np.sqrt(variance / n)

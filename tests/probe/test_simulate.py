@@ -179,7 +179,34 @@ def test_standard_errors_are_those_of_the_draws():
     assert found.expected_rounds[0] == pytest.approx(k.mean(), rel=1e-13)
     assert found.expected_rounds_mcse[0] == pytest.approx(stats.sem(k), rel=1e-10)
     share = found.probability[0]
-    assert found.probability_mcse[0] == pytest.approx(np.sqrt(share * (1 - share) / 5000))
+    seen = (share > 0) & (share < 1)
+    expected = np.sqrt(share * (1 - share) / 5000)
+    assert found.probability_mcse[0][seen] == pytest.approx(expected[seen])
+
+
+def test_a_state_never_seen_is_not_impossible():
+    # adverse has a probability of 1.8e-6 at (.9, .1): 200 probes do not see it
+    found = simulate(StoppingRule(), ("0.9", "1"), ("0.1", "0"), n_probes=200, seed=2)
+    adverse, adopted = STATES.index("adverse"), STATES.index("adopted")
+    assert found.probability[0, adverse] == 0.0
+    # z = 1.96: the score interval of 0 in 200 ends at z^2 / (200 + z^2) = .018845; half of that
+    # over z is .0048076
+    assert found.probability_high[0, adverse] == pytest.approx(0.0188453, abs=5e-8)
+    assert found.probability_mcse[0, adverse] == pytest.approx(0.00480757, abs=5e-9)
+    assert found.probability_low[0, adverse] == 0.0
+    # at (1, 0) every probe ends adopted
+    assert (found.probability[1, adopted], found.probability_high[1, adopted]) == (1.0, 1.0)
+    assert found.probability_low[1, adopted] == pytest.approx(1 - 0.0188453, abs=5e-8)
+    assert found.probability_mcse[1, adopted] == pytest.approx(0.00480757, abs=5e-9)
+
+
+def test_intervals_of_the_states_are_those_of_scipy():
+    found = simulate(StoppingRule(), "0.85", "0.6", n_probes=400, seed=2)
+    seen = found.counts[0].sum(axis=1)
+    for state, times in enumerate(seen.tolist()):
+        wilson = stats.binomtest(times, 400).proportion_ci(method="wilson")
+        assert found.probability_low[0, state] == pytest.approx(wilson.low, abs=1e-12)
+        assert found.probability_high[0, state] == pytest.approx(wilson.high, abs=1e-12)
 
 
 def test_plain_data_names_seed_and_size():
@@ -192,6 +219,6 @@ def test_plain_data_names_seed_and_size():
 
 def test_bad_sizes_are_refused():
     with pytest.raises(InputError, match="n_probes must be an integer"):
-        simulate(StoppingRule(), 0.1, 0.1, n_probes=0, seed=1)
+        simulate(StoppingRule(), 0.1, 0.1, n_probes=1, seed=1)
     with pytest.raises(InputError, match="ablated must be as many rates"):
         simulate(StoppingRule(), (0.1, 0.2), 0.1, n_probes=5, seed=1)
