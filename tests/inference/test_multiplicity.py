@@ -37,8 +37,9 @@ def test_benjamini_hochberg_1995_rejects_four_bonferroni_three_hochberg_three():
 
 #: McDonald, Handbook of Biological Statistics (3rd ed.), multiple comparisons: 25 foods and breast
 #: density (Garcia-Arenzana et al. 2014), at a false discovery rate of .25.
-FOODS = [0.001, 0.008, 0.039, 0.041, 0.042, 0.060, 0.074, 0.205, 0.212, 0.216, 0.222, 0.251, 0.269,
-         0.275, 0.34, 0.341, 0.384, 0.569, 0.594, 0.696, 0.762, 0.94, 0.942, 0.975, 0.986]  # fmt: skip
+FOODS = [0.001, 0.008, 0.039, 0.041, 0.042, 0.060, 0.074, 0.205, 0.212, 0.216, 0.222, 0.251,
+         0.269, 0.275, 0.34, 0.341, 0.384, 0.569, 0.594, 0.696, 0.762, 0.94, 0.942, 0.975,
+         0.986]  # fmt: skip
 #: The first foods as R's p.adjust gives them (Mangiafico, R Companion to that handbook).
 FOODS_IN_R = {
     "bonferroni": [0.025, 0.200, 0.975, 1.0, 1.0, 1.0, 1.0, 1.0],
