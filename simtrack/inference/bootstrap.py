@@ -180,6 +180,7 @@ def _result(
     draws: Draws,
 ) -> BootstrapInterval:
     law = laws.statistic
+    mean, spread = law.moments()
     drawn = laws.route == "monte-carlo"
     errors = _end_errors(kind, laws, ends, _observed_error(sample) if laws.t_value else 1.0)
     return BootstrapInterval(
@@ -188,8 +189,8 @@ def _result(
         high=ends.high,
         level=level,
         kind=kind,
-        standard_error=law.standard_deviation,
-        bias=law.mean - sample.estimate,
+        standard_error=spread,
+        bias=mean - sample.estimate,
         clusters=sample.clusters,
         route=laws.route,
         why=laws.why,

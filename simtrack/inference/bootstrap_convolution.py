@@ -7,7 +7,10 @@ that no resample can reach are set to 0, and the rest is scaled to sum to 1.
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import numpy as np
@@ -32,40 +35,42 @@ def law_of_line(line: Line, tie: float) -> BootstrapLaw:
     resamples = math.prod(p.size**p.size for p in line.places)
     if resamples < _MOST_RESAMPLES and line.size <= _MOST_DIRECT:
         counts = _counted(line)
-        can = counts > 0
+        can = np.flatnonzero(counts)
         weights = counts[can].astype(np.float64)
     else:
         size = _smooth(line.size)
-        spectrum = np.ones(size // 2 + 1, dtype=np.complex128)
-        for places in line.places:
-            spectrum *= _power(np.fft.rfft(_single(places), size), places.size)
-        can = reachable(line.places)
-        weights = masked(np.fft.irfft(spectrum, size)[: line.size], can)[can]
-    return BootstrapLaw(line.values()[can], weights, tie=tie, ascending=line.step > 0)
+        spectrum = _product(
+            _power(np.fft.rfft(_single(places), size), places.size) for places in line.places
+        )
+        can = np.flatnonzero(reachable(line.places))
+        weights = masked(np.fft.irfft(spectrum, size), can)
+    return BootstrapLaw(line.values()[can], weights, tie=tie, ascending=True)
 
 
 def law_of_plane(plane: Plane, tie: float) -> BootstrapLaw:
     """Which law has one sum of whole numbers over another?"""
     rows, columns = plane.shape
     shape = _smooth(rows), _smooth(columns)
-    spectrum = np.ones((shape[0], shape[1] // 2 + 1), dtype=np.complex128)
-    flat = []
-    for i, j in zip(plane.top.places, plane.bottom.places, strict=True):
-        places = i * columns + j
-        flat.append(places)
-        one = _single(places, (int(i.max()) + 1) * columns).reshape(-1, columns)
-        spectrum *= _power(np.fft.rfft2(one, shape), i.size)
+    pairs = zip(plane.top.places, plane.bottom.places, strict=True)
+    flat = [i * columns + j for i, j in pairs]
+    spectrum = _product(
+        _power(np.fft.rfft2(_single_in_plane(places, columns), shape), places.size)
+        for places in flat
+    )
     joint = np.fft.irfft2(spectrum, shape)[:rows, :columns].ravel()
-    can = reachable(tuple(flat), rows * columns)
-    found = np.flatnonzero(can)
-    weights = masked(joint, can)[found]
+    found = np.flatnonzero(reachable(tuple(flat), rows * columns))
+    weights = masked(joint, found)
     above, below = plane.top.values(), plane.bottom.values()
-    bottom = below[found % columns]
+    row = found // columns
+    bottom = below[found - row * columns]
     defined = bottom != 0
     undefined = _undefined(plane, weights, defined)
     if undefined > 0.0 or not defined.all():
-        found, bottom, weights = found[defined], bottom[defined], weights[defined]
-    cells = above[found // columns] / bottom
+        row, bottom, weights = row[defined], bottom[defined], weights[defined]
+    top = above[row]
+    if plane.tilt:
+        top += plane.tilt * bottom
+    cells = top / bottom
     if plane.factor != 1.0:
         cells *= plane.factor
     return BootstrapLaw(cells, weights, undefined, tie)
@@ -79,22 +84,50 @@ def reachable(pools: tuple[NDArray[np.int64], ...], size: int | None = None) -> 
     >>> reachable((np.array([0, 3, 3]),)).astype(int).tolist()
     [1, 0, 0, 1, 0, 0, 1, 0, 0, 1]
     """
-    bits = 1  # bit k stands for the sum k: adding a place is a shift
+    bits, top = 1, 0  # bit k stands for the sum k: adding a place is a shift
     for places in pools:
         steps = sorted(set(places.tolist()))
-        for _ in range(places.size):
-            before, bits = bits, 0
-            for step in steps:
-                bits |= before << step
+        runs = _runs(steps)
+        for draw in range(places.size):
+            gapless = steps[0] == 0 and bits.bit_count() == top + 1
+            if gapless and top >= steps[-1]:  # and so it stays
+                bits = (1 << (top + (places.size - draw) * steps[-1] + 1)) - 1
+                break
+            bits = _moved(bits, runs)
+            top += steps[-1]
+        top = bits.bit_length() - 1
     length = size or 1 + sum(p.size * int(p.max()) for p in pools)
     packed = np.frombuffer(bits.to_bytes((length + 7) // 8, "little"), dtype=np.uint8)
     return np.unpackbits(packed, count=length, bitorder="little").view(np.bool_)
 
 
-def masked(noisy: Floats, can: Bools) -> Floats:
-    """Keep what can be reached, nothing below 0, and let the masses sum to 1."""
-    found = np.where(can, np.maximum(noisy, 0.0), 0.0)
-    return np.asarray(found / found.sum())
+def _runs(steps: list[int]) -> list[tuple[int, int]]:
+    """Cut ascending steps into runs without a gap, as (first, length), the shortest first."""
+    runs: list[list[int]] = []
+    for step in steps:
+        if runs and step == runs[-1][0] + runs[-1][1]:
+            runs[-1][1] += 1
+        else:
+            runs.append([step, 1])
+    return sorted(((first, length) for first, length in runs), key=lambda run: run[1])
+
+
+def _moved(bits: int, runs: list[tuple[int, int]]) -> int:
+    """Move the sums by each step and join: a run of steps by doubling what is moved at once."""
+    found, spread, width = 0, bits, 1
+    for first, length in runs:
+        while 2 * width <= length:
+            spread |= spread << width
+            width *= 2
+        found |= (spread if width == length else spread | spread << (length - width)) << first
+    return found
+
+
+def masked(noisy: Floats, can: NDArray[np.int64]) -> Floats:
+    """Keep the places that can be reached, nothing below 0, and let the masses sum to 1."""
+    found: Floats = np.maximum(noisy[can], 0.0)
+    found /= found.sum()
+    return found
 
 
 def _counted(line: Line) -> NDArray[np.int64]:
@@ -124,10 +157,20 @@ def _power(base: NDArray[np.complex128], exponent: int) -> NDArray[np.complex128
     return found
 
 
+def _product(spectra: Iterable[NDArray[np.complex128]]) -> NDArray[np.complex128]:
+    return functools.reduce(operator.mul, spectra)
+
+
+def _single_in_plane(places: NDArray[np.int64], columns: int) -> Floats:
+    rows = int(places.max()) // columns + 1
+    return _single(places, rows * columns).reshape(rows, columns)
+
+
 def _single(places: NDArray[np.int64], length: int = 0) -> Floats:
     return np.bincount(places, minlength=length) / places.size
 
 
+@functools.lru_cache(maxsize=256)
 def _smooth(size: int) -> int:
     """Give the smallest even number from `size` on without a prime factor above 5."""
     while True:

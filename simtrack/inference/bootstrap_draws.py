@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ Floats: TypeAlias = NDArray[np.float64]
 #: From so many draws times columns on the kernel is worth its second of start-up.
 _WORTH_COMPILING = 200_000_000
 _KERNEL_CHUNK = 1024
+#: Whole numbers of so many bits are exact in a float.
+_FLOAT_BITS = 53
 _NUMPY_CHUNK = 8192
 
 
@@ -60,18 +62,20 @@ def drawn_sums(
     The same bytes for any threads and chunks, and with or without the compiled kernel: by default
     it is used where Numba is loaded already or the work is worth loading it.
     """
-    out = np.zeros((n_resamples, pools[0].shape[1]))
-    work = n_resamples * sum(rows.size for rows in pools)
+    places = _places_in_words(pools)
+    packed = pools if places is None else tuple(_packed(rows, places) for rows in pools)
+    out = np.zeros((n_resamples, packed[0].shape[1]))
+    work = n_resamples * sum(rows.size for rows in packed)
     if compiled is None:
         compiled = _jit.enabled() and ("numba" in sys.modules or work > _WORTH_COMPILING)
     draw: Callable[..., None] = resample_sums if compiled else sums_in_numpy
     size = chunk or (_KERNEL_CHUNK if compiled else _NUMPY_CHUNK)
     words = Stream(seed, "cluster bootstrap").words
-    for number, rows in enumerate(pools):
+    for number, rows in enumerate(packed):
         plan = Plan.of(words, n_resamples, [number], threads, size)
         columns = np.ascontiguousarray(rows.T)
         plan.fill(draw, out, columns, _draws_per_number(len(rows)))
-    return out
+    return out if places is None else _unpacked(out, places)
 
 
 def sums_in_numpy(
@@ -141,6 +145,51 @@ def quantile_error(ordered: Floats, probability: float, rank_variance: float) ->
         return math.nan
     mean = (weights * values).sum() / weights.sum()
     return float(((weights * (values - mean) ** 2).sum() / weights.sum()) ** 0.5)
+
+
+class _Place(NamedTuple):
+    """Which bits of which packed column a column takes."""
+
+    word: int
+    shift: int
+    bits: int
+
+
+def _places_in_words(pools: tuple[Floats, ...]) -> list[_Place] | None:
+    """Give each column its bits in a packed one, or None where columns are not whole numbers.
+
+    Sums of counts are small: several fit side by side into the 53 bits that a float keeps exactly,
+    and are drawn and added as one.
+    """
+    if not all(bool(((rows >= 0) & (rows == np.rint(rows))).all()) for rows in pools):
+        return None
+    most = sum(len(rows) * rows.max(axis=0) for rows in pools)
+    found: list[_Place] = []
+    word = used = 0
+    for largest in np.asarray(most).tolist():
+        bits = max(1, int(largest).bit_length())
+        if bits > _FLOAT_BITS:
+            return None
+        if used + bits > _FLOAT_BITS:
+            word, used = word + 1, 0
+        found.append(_Place(word, used, bits))
+        used += bits
+    return found
+
+
+def _packed(rows: Floats, places: list[_Place]) -> Floats:
+    found = np.zeros((len(rows), places[-1].word + 1))
+    for column, place in zip(rows.T, places, strict=True):
+        found[:, place.word] += column * 2.0**place.shift
+    return found
+
+
+def _unpacked(sums: Floats, places: list[_Place]) -> Floats:
+    whole = sums.astype(np.int64)
+    found = np.empty((len(sums), len(places)))
+    for c, (word, shift, bits) in enumerate(places):
+        found[:, c] = (whole[:, word] >> shift) & ((1 << bits) - 1)
+    return found
 
 
 def _draws_per_number(clusters: int) -> int:

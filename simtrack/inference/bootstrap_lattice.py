@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -35,17 +35,15 @@ class Line:
     origin : int
         The sum when every draw has place 0.
     step, unit : int
+    size : int
+        How many places the sum can have.
     """
 
     places: tuple[Ints, ...]
     origin: int
     step: int
     unit: int
-
-    @property
-    def size(self) -> int:
-        """How many places the sum can have."""
-        return 1 + sum(p.size * int(p.max()) for p in self.places)
+    size: int
 
     def values(self) -> Floats:
         """Give the value of each place of the sum."""
@@ -55,11 +53,16 @@ class Line:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plane:
-    """A statistic that is one sum over another, times `factor`: two lines with unit 1."""
+    """A statistic that is one sum over another, times `factor`: two lines with unit 1.
+
+    The upper sum is that of `top` plus `tilt` times the lower one: failures take fewer places than
+    successes where most trials succeed.
+    """
 
     top: Line
     bottom: Line
     factor: float
+    tilt: int = 0
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -112,7 +115,18 @@ def as_plane(sample: Sample) -> Plane | None:
     if max(_reach(top), _reach(bottom)) > _MOST_PART:
         return None
     factor = Fraction(bottom.unit, top.unit) * Fraction(_common(top), _common(bottom))
-    return Plane(_reduced(top), _reduced(bottom), float(factor))
+    top, bottom = _reduced(top), _reduced(bottom)
+    tilted = _tilted(top, bottom)
+    if tilted.size < top.size:
+        return Plane(tilted, bottom, float(factor), 1)
+    return Plane(top, bottom, float(factor))
+
+
+def _tilted(top: Line, bottom: Line) -> Line:
+    """Give the upper sum less the lower one."""
+    pairs = zip(top.places, bottom.places, strict=True)
+    line = _line([top.step * i - bottom.step * j for i, j in pairs], 1)
+    return replace(line, origin=line.origin + top.origin - bottom.origin)
 
 
 def _constant(sample: Sample) -> bool:
@@ -175,7 +189,8 @@ def _line(numbers: list[Ints], unit: int) -> Line:
     shifted = [n - low for n, low in zip(numbers, lowest, strict=True)]
     step = math.gcd(*(int(np.gcd.reduce(s)) for s in shifted)) or 1
     origin = sum(n.size * low for n, low in zip(numbers, lowest, strict=True))
-    return Line(tuple(s // step for s in shifted), origin, step, unit)
+    places = tuple(shifted if step == 1 else [s // step for s in shifted])
+    return Line(places, origin, step, unit, 1 + sum(p.size * int(p.max()) for p in places))
 
 
 def _reach(line: Line) -> int:
@@ -188,4 +203,4 @@ def _common(line: Line) -> int:
 
 def _reduced(line: Line) -> Line:
     common = _common(line)
-    return Line(line.places, line.origin // common, line.step // common, 1)
+    return Line(line.places, line.origin // common, line.step // common, 1, line.size)

@@ -89,8 +89,14 @@ class BootstrapLaw:
     @property
     def standard_deviation(self) -> float:
         """The standard deviation over resamples: the bootstrap standard error, divisor as is."""
-        centred = self.cells - self.mean
-        return float(((self.weights * centred * centred).sum() / self.weights.sum()) ** 0.5)
+        return self.moments()[1]
+
+    def moments(self) -> tuple[float, float]:
+        """Give the mean and the standard deviation."""
+        total = self.weights.sum()
+        mean = (self.weights * self.cells).sum() / total
+        centred = self.cells - mean
+        return float(mean), float(((self.weights * centred * centred).sum() / total) ** 0.5)
 
     @property
     def is_one_value(self) -> bool:

@@ -77,13 +77,17 @@ def multiset_law(
     types = tuple(_Types(*np.unique(rows, axis=0, return_counts=True)) for rows in pools)
     resamples = math.prod(len(rows) ** len(rows) for rows in pools)
     whole = resamples <= _EXACT
-    cells, weights = [], []
-    for left, right in _pairs(types, whole):
-        cells.append(evaluate(_added(left.sums, right.sums)))
-        weights.append((left.weights[:, None] * right.weights).ravel())
-    masses = np.concatenate(weights)
-    columns = zip(zip(*cells, strict=True), ties, strict=True)
-    return tuple(law_of_cells(np.concatenate(values), masses, tie) for values, tie in columns)
+    pairs = list(_pairs(types, whole))
+    n = sum(left.weights.size * right.weights.size for left, right in pairs)
+    masses, cells, end = np.empty(n), np.empty((len(ties), n)), 0
+    for left, right in pairs:
+        here = slice(end, end + left.weights.size * right.weights.size)
+        for row, values in zip(cells, evaluate(_added(left.sums, right.sums)), strict=True):
+            row[here] = values
+        shape = left.weights.size, right.weights.size
+        np.multiply(left.weights[:, None], right.weights, out=masses[here].reshape(shape))
+        end = here.stop
+    return tuple(law_of_cells(row, masses, tie) for row, tie in zip(cells, ties, strict=True))
 
 
 def _pairs(types: tuple[_Types, ...], whole: bool) -> Iterator[tuple[_Listed, _Listed]]:

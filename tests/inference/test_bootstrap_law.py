@@ -246,7 +246,7 @@ def test_impossible_places_carry_no_mass():
     sums = np.rint(values * 480).astype(int)
     assert set((sums % 3).tolist()) == {0}
     places = (np.array([0, 4, 4, 0, 3] * 8),)
-    law = law_of_line(Line(places, 0, 1, 1), 0.0)
+    law = law_of_line(Line(places, 0, 1, 1, 161), 0.0)
     right = {3 * a + 4 * b for a in range(41) for b in range(41 - a)}
     assert law.cells.tolist() == sorted(right)
     assert reachable(places).sum() == len(right)
