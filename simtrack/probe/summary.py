@@ -62,7 +62,12 @@ class GridSummary:
     mean_correct, worst_correct : float, Worst
         P(correct); an undecided end is not correct.
     mean_correct_if_confident, worst_correct_if_confident : float, Worst
-        P(correct | confident).
+        P(correct | confident) at each truth that counts: the unweighted mean of these conditional
+        probabilities over the truths, and the least of them. A truth at which the rule is mostly
+        silent weighs as much as one at which it always speaks.
+    pooled_correct_if_confident : float
+        The sum of P(correct) over the sum of P(confident), over the same truths: the share of
+        right calls among all confident calls if every truth that counts is equally frequent.
     mean_not_confident, worst_not_confident : float, Worst
         Probability of a non-committal end.
     worst_not_confident_counted : Worst
@@ -80,6 +85,7 @@ class GridSummary:
     mean_correct: float
     worst_correct: Worst
     mean_correct_if_confident: float
+    pooled_correct_if_confident: float
     worst_correct_if_confident: Worst
     mean_not_confident: float
     worst_not_confident: Worst
@@ -154,6 +160,7 @@ def grid_summary(
         mean_correct=float(correct[counted].mean()),
         worst_correct=_worst(found, np.where(counted, correct, np.inf), lowest=True),
         mean_correct_if_confident=float(ratio[defined].mean()),
+        pooled_correct_if_confident=float(correct[defined].sum() / confident[defined].sum()),
         worst_correct_if_confident=_worst(found, np.where(defined, ratio, np.inf), lowest=True),
         mean_not_confident=float(silent.mean()),
         worst_not_confident=_worst(found, silent),

@@ -218,6 +218,31 @@ def test_a_margin_that_leaves_nothing_is_refused(found):
         grid_summary(found, indifference="drop")  # type: ignore[arg-type]
 
 
+def test_a_mean_of_ratios_and_a_ratio_of_means_by_hand():
+    # two rounds, uniform priors, threshold 1/2, band 1/2, confidence .7. Level: two passes give
+    # Beta(3, 1), P(F > 1/2) = 7/8, high; none 1/8, low; one 1/2, open. Effect at (i, j), P(F - S >
+    # 1/2) by integrating a polynomial over [0, 1/2]: 49/1280 at (2, 2), 137/640 at (2, 1),
+    # 697/1280 at (2, 0); and P(F - S < -1/2): 49/1280, 1/128, 1/1280. So no effect is decided at
+    # (2, 2) and (2, 1), nothing at (2, 0), and (0, 0), (0, 1), (0, 2) are their mirror images.
+    # The rule calls (2, 2) and (2, 1) redundant, (0, 0) and (0, 1) dead, and is silent else.
+    rule = StoppingRule("0.5", "0.7", "0.5", k_min=2, k_max=2)
+    redundant = [Fraction(81, 100) * Fraction(84, 100), Fraction(1, 4) * Fraction(3, 4)]
+    dead = [Fraction(1, 100) * Fraction(64, 100), Fraction(1, 4) * Fraction(3, 4)]
+    rates = (("0.9", "0.6"), ("0.5", "0.5"))  # truly redundant; dead, at the threshold
+    right = [redundant[0], dead[1]]
+    confident = [a + b for a, b in zip(redundant, dead, strict=True)]
+    mean = sum(a / b for a, b in zip(right, confident, strict=True)) / 2
+    pooled = sum(right) / sum(confident)
+    assert float(mean) == pytest.approx(0.74534, abs=5e-6)
+    assert float(pooled) == pytest.approx(0.81739, abs=5e-6)
+    points = characteristics(rule, *zip(*rates, strict=True), paired=True)
+    summary = grid_summary(points)
+    assert summary.mean_correct_if_confident == pytest.approx(float(mean), abs=1e-14)
+    assert summary.pooled_correct_if_confident == pytest.approx(float(pooled), abs=1e-14)
+    assert summary.worst_correct_if_confident.value == pytest.approx(0.5, abs=1e-14)
+    assert summary.mean_correct == pytest.approx(float(sum(right) / 2), abs=1e-14)
+
+
 def test_plain_data_has_a_schema_and_rates_as_typed(found):
     data = grid_summary(found, margin="0.05").to_dict()
     assert data["schema"] == "simtrack.probe-grid-summary/1"
