@@ -6,17 +6,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simtrack.inference.inverted_interval import InvertedInterval, ends_of_draws
 from simtrack.inference.permutation import checked_group
 from simtrack.inference.permutation_law import subset_law, subset_sums
 from simtrack.inference.permutation_strata import Value
 from simtrack.inference.signflip import Reals
-from simtrack.inference.signflip_interval import ends_of_draws, nth_mean
+from simtrack.inference.signflip_interval import nth_mean
 from simtrack.inference.signflip_law import as_integers
-from simtrack.options import Computation, Guarantee
 from simtrack.validate import decimal_fraction, integer, open_unit
 
 __all__ = ["PermutationInterval", "permutation_interval"]
@@ -30,41 +31,14 @@ _MOST_PAIRS = 1 << 21
 _DEFAULT_RESAMPLES = 99_999
 
 
-@dataclass(frozen=True, slots=True)
-class PermutationInterval:
+@dataclass(frozen=True, slots=True, repr=False)
+class PermutationInterval(InvertedInterval):
     """Which shifts between the groups would the permutation test not reject?
 
-    Attributes
-    ----------
-    low, high : float or None
-        None where refused, with the reason in `notes`.
-    level : float
-        The level asked for.
-    attained : Fraction
-        The level that the interval has for continuous values.
-    rank, assignments : int
-        The ends are this many exchange differences from either end, of so many assignments.
-    mcse : (float, float) or None
-        Monte Carlo only, as are `n_resamples` and `seed`: standard error of either end.
+    `attained` and `rank` count differences between exchanged subsets; else as `InvertedInterval`.
     """
 
-    low: float | None
-    high: float | None
-    level: float
-    attained: Fraction
-    rank: int
-    assignments: int
-    computation: Computation
-    notes: tuple[str, ...] = ()
-    guarantee: Guarantee = "finite-sample"
-    mcse: tuple[float, float] | None = None
-    n_resamples: int | None = None
-    seed: int | None = None
-
-    def __repr__(self) -> str:
-        if self.low is None:
-            return f"PermutationInterval(refused: {self.notes[-1]})"
-        return f"PermutationInterval({self.low:.6g} to {self.high:.6g}, rank {self.rank})"
+    schema: ClassVar[str] = "simtrack.permutation-interval/1"
 
 
 def permutation_interval(
@@ -99,19 +73,20 @@ def permutation_interval(
     open_unit("level", level)
     a, b = checked_group("first", first), checked_group("second", second)
     tail = (1 - decimal_fraction("level", level)) / 2
-    ways = math.comb(len(a) + len(b), len(a))
+    g = len(a) + len(b)
+    ways = math.comb(g, len(a))
     rank = math.floor(tail * ways)
     attained = 1 - Fraction(2 * rank, ways)
     if rank == 0:
         note = f"{ways} assignments have no interval at {level:g}: the widest has {1 - 2 / ways:g}"
-        return PermutationInterval(None, None, level, attained, 0, ways, "enumeration", (note,))
+        return PermutationInterval(None, None, level, attained, 0, g, "enumeration", (note,))
     if n_resamples is None:
         if ways <= _MOST_LISTED and max(len(a), len(b)) <= _MOST_CLUSTERS:
             low, high = _by_listing(a, b, rank)
-            return PermutationInterval(low, high, level, attained, rank, ways, "enumeration")
+            return PermutationInterval(low, high, level, attained, rank, g, "enumeration")
         if found := _by_law(a, b, rank):
             low, high = found
-            return PermutationInterval(low, high, level, attained, rank, ways, "convolution")
+            return PermutationInterval(low, high, level, attained, rank, g, "convolution")
     draws = integer("n_resamples", _DEFAULT_RESAMPLES if n_resamples is None else n_resamples, 1)
     return _by_draws(a, b, tail, level, draws, seed)
 
@@ -165,16 +140,16 @@ def _by_draws(
     a: list[Value], b: list[Value], tail: Fraction, level: float, draws: int, seed: int
 ) -> PermutationInterval:
     n, pooled = len(a), np.array([float(v) for v in a + b])
-    wanted, ways = math.floor(tail * (draws + 1)), math.comb(len(a) + len(b), len(a))
+    g, wanted = pooled.size, math.floor(tail * (draws + 1))
     attained = 1 - Fraction(2 * wanted, draws + 1)
     gaps = _drawn_gaps(pooled, n, draws, seed)
     rank = wanted - (draws - gaps.size)  # the data's own assignment lies beyond either end
     if rank < 1:
         note = f"{draws} draws have no interval at {level:g}: draw more"
-        return PermutationInterval(None, None, level, attained, 0, ways, "monte-carlo", (note,))
+        return PermutationInterval(None, None, level, attained, 0, g, "monte-carlo", (note,))
     low, high, mcse = ends_of_draws(gaps, rank)
     return PermutationInterval(
-        low, high, level, attained, rank, ways, "monte-carlo",
+        low, high, level, attained, rank, g, "monte-carlo",
         (f"{draws} random assignments",), mcse=mcse, n_resamples=draws, seed=seed,
     )  # fmt: skip
 

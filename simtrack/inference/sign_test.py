@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import ClassVar
 
 from simtrack.inference.exact_test import ExactTest, fair_coin_tail, sides_of
+from simtrack.inference.inverted_interval import InvertedInterval
 from simtrack.inference.signflip import Reals, checked_differences
-from simtrack.options import Alternative, Computation, Guarantee, choice
+from simtrack.options import Alternative, choice
 from simtrack.validate import decimal_fraction, integer, open_unit
 
 __all__ = ["MedianInterval", "SignTest", "sign_test", "sign_test_counts", "sign_test_interval"]
@@ -40,29 +41,14 @@ class SignTest(ExactTest):
         return f"{self.positive} up and {self.negative} down"
 
 
-@dataclass(frozen=True, slots=True)
-class MedianInterval:
+@dataclass(frozen=True, slots=True, repr=False)
+class MedianInterval(InvertedInterval):
     """Which median differences would the sign test not reject?
 
-    Attributes
-    ----------
-    low, high : float or None
-        Order statistics of the differences; None where refused, with the reason in `notes`.
-    level, attained : float, Fraction
-        The level asked for, and the one that the interval has at least.
-    rank : int
-        The ends are this many differences from either end.
+    `attained` and `rank` count the ordered differences; else as `InvertedInterval`.
     """
 
-    low: float | None
-    high: float | None
-    level: float
-    attained: Fraction
-    rank: int
-    clusters: int
-    notes: tuple[str, ...] = ()
-    computation: Computation = "closed-form"
-    guarantee: Guarantee = "finite-sample"
+    schema: ClassVar[str] = "simtrack.median-interval/1"
 
 
 def sign_test(
@@ -158,9 +144,9 @@ def sign_test_interval(
     if rank == 0:
         widest = float(1 - 2 * _below(1, g))
         note = f"{g} differences have no interval at {level:g}: the widest has {widest:g}"
-        return MedianInterval(None, None, level, attained, 0, g, (note,))
+        return MedianInterval(None, None, level, attained, 0, g, "closed-form", (note,))
     low, high = float(values[rank - 1]), float(values[g - rank])
-    return MedianInterval(low, high, level, attained, rank, g)
+    return MedianInterval(low, high, level, attained, rank, g, "closed-form")
 
 
 def _below(rank: int, g: int) -> Fraction:

@@ -6,16 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simtrack.inference.inverted_interval import InvertedInterval, ends_of_draws
 from simtrack.inference.signflip import Reals, checked_differences
 from simtrack.inference.signflip_law import as_integers
-from simtrack.options import Computation, Guarantee
 from simtrack.validate import decimal_fraction, integer, open_unit
 
-__all__ = ["SignFlipInterval", "ends_of_draws", "nth_mean", "sign_flip_interval"]
+__all__ = ["SignFlipInterval", "nth_mean", "sign_flip_interval"]
 
 #: 2^20 subset means take 20 ms and 24 MB.
 _MOST_LISTED = 20
@@ -25,43 +25,14 @@ _ALWAYS_LISTED = 14
 _MOST_CELLS = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class SignFlipInterval:
+@dataclass(frozen=True, slots=True, repr=False)
+class SignFlipInterval(InvertedInterval):
     """Which mean differences would the sign-flip test not reject?
 
-    Attributes
-    ----------
-    low, high : float or None
-        None where refused, with the reason in `notes`.
-    level : float
-        The level asked for.
-    attained : Fraction
-        The level that the interval has for continuous symmetric differences: 1 - 2 rank / 2^G.
-    rank : int
-        The ends are this many subset means from either end.
-    clusters : int
-    computation, guarantee, notes
-    mcse : (float, float) or None
-        Monte Carlo only, as are `n_resamples` and `seed`: standard error of either end.
+    `attained` and `rank` count means of subsets of the clusters; else as `InvertedInterval`.
     """
 
-    low: float | None
-    high: float | None
-    level: float
-    attained: Fraction
-    rank: int
-    clusters: int
-    computation: Computation
-    notes: tuple[str, ...] = ()
-    guarantee: Guarantee = "finite-sample"
-    mcse: tuple[float, float] | None = None
-    n_resamples: int | None = None
-    seed: int | None = None
-
-    def __repr__(self) -> str:
-        if self.low is None:
-            return f"SignFlipInterval(refused: {self.notes[-1]})"
-        return f"SignFlipInterval({self.low:.6g} to {self.high:.6g}, rank {self.rank})"
+    schema: ClassVar[str] = "simtrack.sign-flip-interval/1"
 
 
 def sign_flip_interval(
@@ -146,24 +117,6 @@ def _by_draws(
         low, high, level, attained, rank, g, "monte-carlo",
         (f"{m} random subsets",), mcse=mcse, n_resamples=m, seed=seed,
     )  # fmt: skip
-
-
-def ends_of_draws(
-    draws: NDArray[np.float64], rank: int
-) -> tuple[float, float, tuple[float, float]]:
-    """Give the draws at this rank from either end, and the standard error of each end.
-
-    The rank of a quantile of m draws has standard deviation sqrt(rank (1 - rank / m)); half the
-    distance between the draws that far to either side estimates what that does to the end.
-    """
-    ordered = np.sort(draws)
-    spread = max(1, round(math.sqrt(rank * (1.0 - rank / ordered.size))))
-    errors = []
-    for centre in (rank - 1, ordered.size - rank):
-        left, right = max(centre - spread, 0), min(centre + spread, ordered.size - 1)
-        errors.append(float(ordered[right] - ordered[left]) / 2.0)
-    low, high = float(ordered[rank - 1]), float(ordered[ordered.size - rank])
-    return low, high, (errors[0], errors[1])
 
 
 def _ends_by_law(values: Sequence[int], rank: int) -> tuple[Fraction, Fraction]:

@@ -91,3 +91,6 @@ def test_too_few_assignments_are_refused():
     assert found.low is None
     assert found.notes == ("20 assignments have no interval at 0.95: the widest has 0.9",)
     assert "refused" in repr(found)
+    plain = permutation_interval(ONE, TWO).to_dict()
+    assert plain["schema"] == "simtrack.permutation-interval/1"
+    assert plain["clusters"] == 11
