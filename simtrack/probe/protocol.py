@@ -3,11 +3,31 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Final
 
 from simtrack.probe.decimals import decimal_text
 from simtrack.probe.prior import Beta
 
 __all__ = ["protocol_text"]
+
+#: What to report, and how the estimates are computed: when the rule may stop early, and when not.
+STOPPED: Final = (
+    """\
+Report k, i and j with the call, and the plain estimates i/k, j/k and (i - j)/k. Stopping when
+   the data look decided biases them. Give beside them the unbiased ones: among all sequences of
+   outcomes that first stop at this record (k, i, j), the share whose first full draw is a pass,
+   the share whose first ablated draw is, and the difference of the two. They are right on average
+   over many probes, but at some truths lie further from the truth than the plain ones in root
+   mean square: report both, and say beforehand which one is the main result.""",
+    """; its estimate()
+gives both kinds of estimate, as does simtrack.probe.stopped.estimate_after_stop(rule, k, i, j)""",
+)
+FIXED: Final = (
+    """\
+Report k, i and j with the call, and the estimates i/k, j/k and (i - j)/k. As the number of
+   rounds does not depend on the outcomes, they are unbiased.""",
+    "",
+)
 
 
 def protocol_text(
@@ -31,6 +51,8 @@ def protocol_text(
             f"After each round from round {k_min} on, look. Stop at the first look at which both\n"
             f"   sides are decided; stop after round {k_max} in any case."
         )
+    rest = decimal_text(1 - zero_band)
+    report, estimate = FIXED if k_min == k_max else STOPPED
     return f"""\
 Sequential ablation probe of one clause
 
@@ -43,6 +65,8 @@ Sequential ablation probe of one clause
    else undecided.
 5. Effect (B): positive if P(F - S > {z}) is {c} or more; zero if P(-{z} <= F - S <= {z}) is;
    negative if P(F - S < -{z}) is; else undecided.
+   (P(F - S > {z}) is the integral over s from 0 to {rest} of the density of S at s times
+   P(F > s + {z}); exchange F and S for P(F - S < -{z}); zero has the rest.)
 6. {stop}
 7. Call the clause, by what was decided at the stop:
      adopted    level high, effect positive
@@ -51,9 +75,10 @@ Sequential ablation probe of one clause
      dead       level low, effect zero
      adverse    effect negative, level high or low
    If a side is still undecided, report "not confident": that is a result, not a failure.
-8. Report k, i and j with the call. The plain estimates i/k and j/k are biased by the stopping;
-   give the unbiased ones beside them.
-At most {2 * k_max} replies a clause."""
+8. {report}
+At most {2 * k_max} replies a clause.
+Computed by simtrack: the session of a StoppingRule (rule.session()) takes the draws, finds the
+masses of steps 4 and 5 and says when to stop{estimate}."""
 
 
 def _plus(start: str, count: str) -> str:
