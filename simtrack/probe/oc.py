@@ -35,6 +35,10 @@ class Characteristics:
     Over an outer grid every array ends in shape (full, ablated); at paired truths (`paired` is
     true) it ends in shape (points,). Rates and effects are in [0, 1] and [-1, 1].
 
+    Exact given three assumptions that no count can prove: rounds are independent, p and q are the
+    same in every round, and the full and the ablated draw of a round are independent. Common
+    random numbers within a round break the last: they keep p and q but change the law of i - j.
+
     Attributes
     ----------
     rule : StoppingRule
@@ -164,8 +168,10 @@ def characteristics(
 ) -> Characteristics:
     """What does the rule do at these true pass rates, exactly?
 
-    A stop at (k, i, j) has probability paths * p^i (1-p)^(k-i) q^j (1-q)^(k-j): one sum over the
-    stopping states gives every characteristic, all of its terms positive.
+    Exactly means: given independent rounds of constant pass rates, and full and ablated draws that
+    are independent of each other (see `Characteristics`). A stop at (k, i, j) has probability
+    paths * p^i (1-p)^(k-i) q^j (1-q)^(k-j): one sum over the stopping states gives every
+    characteristic, all of its terms positive.
 
     Parameters
     ----------

@@ -30,12 +30,18 @@ class StoppingRule:
     """When does a paired ablation probe stop, and what does it then call the clause?
 
     One round draws one reply under the full specification (F) and one under the ablated one (S).
-    A = P(pass | full) and B = A - P(pass | ablated). All draws are taken as independent, those of a
-    round too. After k rounds both rates have Beta posteriors. A is high (low) when P(F > threshold) (P(F <= threshold)) is at least the
+    A = P(pass | full) and B = A - P(pass | ablated). After k rounds both rates have Beta
+    posteriors. A is high (low) when P(F > threshold) (P(F <= threshold)) is at least the
     confidence; B is positive, zero or negative when P(F - S > zero_band), P(|F - S| <= zero_band)
     or P(F - S < -zero_band) is. The probe stops at the first k >= k_min at which both sides are
     decided, else at k_max; if a side is then still undecided the outcome is not_confident.
     The defaults are the frozen rule of the ReBIND paper. k_min = k_max is fixed-depth probing.
+
+    What is exact about a rule (its operating characteristics, its unbiased estimates) is so if
+    rounds are independent, both pass rates stay constant from round to round, and the two draws
+    of a round are independent of each other. A model that drifts or a cache breaks the first two;
+    common random numbers (one seed, one user simulation, or one task drawn anew for both draws of
+    a pair) break the third: the states then have other probabilities at the same pass rates.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simtrack.errors import InputError
-from simtrack.probe import STATES, StoppingRule, characteristics
+from simtrack.probe import STATES, Characteristics, StoppingRule, characteristics
 from simtrack.probe.truth import grid
 
 #: What issue 2 asks of the check table; its figures carry fifteen digits or nine.
@@ -152,6 +152,28 @@ def test_a_forward_recursion_in_fractions_is_a_twin(oracle):
         mean = sum(k * weight for (k, *_), weight in ends.items())
         spread = sum((k - mean) ** 2 * weight for (k, *_), weight in ends.items())
         assert found.sd_rounds[0, 0] ** 2 == pytest.approx(float(spread), abs=ROUNDING * 10)
+
+
+def test_exactness_is_conditional_on_independent_draws(oracle):
+    # two rounds with the rule of the hand-computed summary: pairs that are equal as often as their
+    # rates allow (common random numbers) reach other states than independent ones, and the
+    # docstrings say that the second are meant
+    rule = StoppingRule("0.5", "0.7", "0.5", k_min=2, k_max=2)
+    half = Fraction(1, 2)
+    same = sum(
+        Fraction(1, 4)
+        for f in (0, 1)
+        for g in (0, 1)
+        if oracle.state(rule, 2, f + g, f + g) == "redundant"
+    )
+    code = STATES.index("redundant")
+    independent = characteristics(rule, half, half).probability[code, 0, 0]
+    assert (same, independent) == (Fraction(1, 4), pytest.approx(3 / 16, abs=ROUNDING))
+    for documented in (StoppingRule, Characteristics, characteristics):
+        text = " ".join(str(documented.__doc__).split())
+        assert "rounds are independent" in text or "independent rounds" in text
+        assert "constant" in text or "the same in every round" in text
+        assert "ablated draw" in text or "two draws of a round are independent" in text
 
 
 def test_fixed_depth_is_a_pair_of_binomials():
