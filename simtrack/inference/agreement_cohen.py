@@ -30,6 +30,11 @@ def cohen_kappa(
     standard error is linearised over clusters; with units as clusters it is that of Fleiss, Cohen
     and Everitt times sqrt(n/(n-1)). Units that one of the two did not rate are left out.
 
+    Coverage of the 95 % interval, measured on clusters of 10 units that differ (ICC near .3, both
+    raters wrong in one of ten): .93 to .96 with half of the units positive, for 6 to 67 clusters;
+    with nine of ten positive .87 at 6 clusters, .90 at 12, .92 at 20, .94 at 67 (Gwet's AC1 .92 to
+    .95). 400 runs each, standard error near .012.
+
     Parameters
     ----------
     ratings : Ratings of two raters, or a square table of counts

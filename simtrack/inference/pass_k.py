@@ -102,7 +102,9 @@ def pass_at_k(
 
     For a task with c passes in n trials the unbiased estimate is 1 - C(n-c, k) / C(n, k), for
     n ≥ k only. Tasks may have different numbers of trials. The interval takes each task as one
-    score in [0, 1]: Wilson's on the effective number of tasks with t(G-1), or cluster t.
+    score in [0, 1]: Wilson's on the effective number of tasks with t(G-1), or cluster t. Coverage
+    at 95 %, measured with 12 to 50 tasks of 4 to 8 trials and Beta rates, pass^1, pass^4 and
+    pass@4: Wilson .90 to .99, cluster t .27 to .97 (it fails near 0 and 1).
 
     Parameters
     ----------

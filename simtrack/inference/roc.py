@@ -93,6 +93,10 @@ def auroc(
     positives above negative j, the variance is S10/m + S01/n + 2 S11/(mn), each S taken over
     cluster sums of V - area; with one item a cluster it is DeLong's.
 
+    Coverage of the 95 % interval, measured on clusters of 10 items at 6 to 67 clusters: logit
+    .94 to .96 at areas of .7 and .9, plain .93 to .95 at .7 and .89 to .92 at .9 (400 runs each,
+    standard error near .012). Independent items (15 + 15): logit .98, plain .88 at .9.
+
     Parameters
     ----------
     signal : array_like of float, shape (items,)
