@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -135,6 +138,49 @@ def test_every_sequence_enumerated_in_fractions(oracle, rule):
     assert found.rmse_effect[at] ** 2 == pytest.approx(float(square), abs=ROUNDING)
     for code, name in enumerate(STATES):
         assert found.probability[code][at] == pytest.approx(float(state[name]), abs=ROUNDING)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        StoppingRule("0.5", "0.6", "0.2", 1, 3),
+        StoppingRule("0.8", "0.7", "0.3", 2, 4),
+        StoppingRule("0.5", "0.75", "0.5", 1, 4, prior=(1, 2), prior_ablated=(2, 1)),
+    ],
+)
+def test_the_error_of_the_unbiased_effect_enumerated_in_fractions(oracle, rule):
+    # all sequences weigh the same: among those that end first at a record, the share that begins
+    # with a full pass less the share that begins with an ablated pass is the unbiased effect
+    ended = [
+        (draws[0], *stop_of(oracle, rule, draws))
+        for draws in itertools.product(itertools.product((0, 1), repeat=2), repeat=rule.k_max)
+    ]
+    total, excess = Counter(), Counter()
+    for (f, s), _, record in ended:
+        total[record] += 1
+        excess[record] += f - s
+    p, q = RATES
+    effect = {record: Fraction(excess[record], n) for record, n in total.items()}
+    square = mean = Fraction(0)
+    for _, draws, record in ended:
+        weight = math.prod((p if f else 1 - p) * (q if s else 1 - q) for f, s in draws)
+        # the draws after the stop are summed over: they have total weight 1 among 4^rest
+        share = weight / 4 ** (rule.k_max - len(draws))
+        mean += share * effect[record]
+        square += share * (effect[record] - (p - q)) ** 2
+    found = characteristics(rule, p, q)
+    assert mean == p - q
+    assert found.rmse_effect_unbiased[0, 0] ** 2 == pytest.approx(float(square), abs=ROUNDING)
+    assert abs(found.rmse_effect_unbiased[0, 0] - found.rmse_effect[0, 0]) > 1e-4
+
+
+def stop_of(oracle, rule, draws):
+    """The draws up to the stop, and the record there."""
+    for k in range(rule.k_min, rule.k_max + 1):
+        i, j = sum(f for f, _ in draws[:k]), sum(s for _, s in draws[:k])
+        if k == rule.k_max or oracle.state(rule, k, i, j) != "not_confident":
+            return draws[:k], (k, i, j)
+    raise AssertionError
 
 
 def test_a_forward_recursion_in_fractions_is_a_twin(oracle):

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from simtrack.errors import InputError
+from simtrack.kernels.philox import philox4x32
 from simtrack.kernels.probe import run_probes
 from simtrack.probe import STATES, StoppingRule, characteristics
 from simtrack.probe.decisions import decision_table
@@ -78,6 +79,37 @@ def test_a_tie_of_the_first_words_is_settled_by_the_second():
             int(((f == i) & (s == j)).sum()) for i, j in zip(states.i, states.j, strict=True)
         ]
         assert counts.tolist() == expected
+
+
+def test_a_tie_of_an_ablated_word_is_settled_by_the_ablated_stream():
+    # rates halfway within the first 32 bits of an ablated draw: its second word decides, and that
+    # of the full stream would decide otherwise in some of these eight probes
+    rule = StoppingRule(k_min=4, k_max=4)
+    states = stopping_states(rule)
+    stop_at = _stop_cube(rule, states)
+    first, second = truth_streams(8, Fraction(1, 2), Fraction(1, 2))
+    numbers = np.ravel(second.uniform(replicates=8, clusters=1))
+    differs = []
+    for probe, number in enumerate(numbers):
+        rate = (int(number * 2.0**32) + 0.5) / 2**32
+        where = {"replicates": range(probe, probe + 1), "clusters": 1}
+        i = int(first.bernoulli(0.5, 4, **where).sum())
+        j = int(second.bernoulli(rate, 4, **where).sum())
+        counts = np.zeros(states.k.size, np.int64)
+        words = (first.words, second.words, np.uint64(probe), 1)
+        run_probes(*words, 0.5, rate, 5, stop_at, counts)
+        ended = int(counts.argmax())
+        assert (states.i[ended], states.j[ended]) == (i, j)
+        low = [tie_word(stream, probe) < 2**31 for stream in (first, second)]
+        differs.append(low[0] != low[1])
+    assert any(differs)
+
+
+def tie_word(stream, probe):
+    """The word that settles a tie of trial 0: lane 0 of block 2^31."""
+    zero = np.uint64(0)
+    block = np.uint64(1 << 31)
+    return int(philox4x32.py_func(block, zero, np.uint64(probe), zero, *stream.words)[0])
 
 
 def digest(**how):
