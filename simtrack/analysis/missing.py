@@ -14,10 +14,21 @@ from simtrack.counts import Loss, Totals, natural_order
 from simtrack.errors import InputError
 from simtrack.estimands import Estimand
 from simtrack.estimands import estimand as look_up
-from simtrack.options import MissingCluster, Status
+from simtrack.options import MissingCluster, MissingPolicy, Status, choice
 from simtrack.records import Records
+from simtrack.validate import real
 
-__all__ = ["BY_DESIGN", "IMPUTED", "NO_ROW", "Lost", "lost_trials", "with_lost"]
+__all__ = [
+    "BY_DESIGN",
+    "IMPUTED",
+    "NO_ROW",
+    "Lost",
+    "level_order",
+    "lost_trials",
+    "score_ends",
+    "totals_under_policy",
+    "with_lost",
+]
 
 #: Missing by design: stated, and never counted as failure or success.
 BY_DESIGN: tuple[Status, ...] = ("early-stopped", "invalidated")
@@ -50,6 +61,52 @@ class Lost:
     by_status: dict[Group, Counter[str]] = field(default_factory=dict)
     by_design: dict[Group, Counter[str]] = field(default_factory=dict)
     unplaced: tuple[Loss, ...] = ()
+
+
+def totals_under_policy(
+    table: Table,
+    policy: MissingPolicy,
+    estimand: Estimand | str | None = None,
+    *,
+    by: Sequence[str] = (),
+    cluster: str | None = None,
+    imputed: Sequence[Status] = IMPUTED,
+    worst: float | None = None,
+    best: float | None = None,
+    missing_cluster: MissingCluster = "refuse",
+) -> Totals:
+    """What does each cluster contribute if its unscored trials are dropped, failed or passed?
+
+    The totals go into any verb or method: `estimate(totals_under_policy(records, "as-failure"))`.
+    Parameters as in `sensitivity`, which shows all policies; "bounds" are two tables, not one.
+
+    Examples
+    --------
+    >>> records = Records.from_columns({"unit": ["a", "b", "c"], "value": [1, 0, None]})
+    >>> totals_under_policy(records, "as-failure").rates().round(4).tolist()
+    [0.3333]
+    """
+    choice("policy", policy, MissingPolicy)
+    if policy == "bounds":
+        cure = "Use sensitivity() for both bounds."
+        raise InputError("policy", "drop, as-failure or as-success here", policy, cure=cure)
+    source = read_totals(table, estimand, tuple(by), cluster, missing_cluster)
+    low, high = score_ends(source.bounded, worst, best)
+    lost = Lost()
+    if policy != "drop":
+        lost = lost_trials(
+            table, source, estimand, imputed=imputed, missing_cluster=missing_cluster
+        )
+    score = high if policy == "as-success" else low
+    return with_lost(source.totals, lost, score, level_order(table, source.totals.by))
+
+
+def score_ends(bounded: bool, worst: float | None, best: float | None) -> tuple[float, float]:
+    """Give the scores of a failure and a success, which must be named outside [0, 1]."""
+    if not bounded and (worst is None or best is None):
+        raise InputError("worst and best", "given, since scores lie outside [0, 1]")
+    low = real("worst", 0.0 if worst is None else worst)
+    return low, real("best", 1.0 if best is None else best, low)
 
 
 def lost_trials(

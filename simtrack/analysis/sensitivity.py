@@ -7,13 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from simtrack.analysis.estimate import Estimate, estimate
-from simtrack.analysis.missing import IMPUTED, NO_ROW, Lost, level_order, lost_trials, with_lost
+from simtrack.analysis.missing import (
+    IMPUTED,
+    NO_ROW,
+    Lost,
+    level_order,
+    lost_trials,
+    score_ends,
+    with_lost,
+)
 from simtrack.analysis.source import Table, read_totals
 from simtrack.counts import Loss
-from simtrack.errors import InputError
 from simtrack.estimands import Estimand
 from simtrack.options import MissingCluster, MissingPolicy, Status, choice
-from simtrack.validate import real
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -212,7 +218,7 @@ def sensitivity(
     """
     names = (by,) if isinstance(by, str) else tuple(by)
     source = read_totals(table, estimand, names, cluster, missing_cluster)
-    low, high = _ends(source.bounded, worst, best)
+    low, high = score_ends(source.bounded, worst, best)
     lost = lost_trials(table, source, estimand, imputed=imputed, missing_cluster=missing_cluster)
     order = level_order(table, source.totals.by)
     known = {"level": level, "method": method, "icc": icc}
@@ -235,13 +241,6 @@ def sensitivity(
         tuple(_row(group, found, lost) for group in (*groups, *rest)),
         lost.unplaced,
     )
-
-
-def _ends(bounded: bool, worst: float | None, best: float | None) -> tuple[float, float]:
-    if not bounded and (worst is None or best is None):
-        raise InputError("worst and best", "given, since scores lie outside [0, 1]")
-    low = real("worst", 0.0 if worst is None else worst)
-    return low, real("best", 1.0 if best is None else best, low)
 
 
 def _row(

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from simtrack.analysis.estimate import estimate
+from simtrack.analysis.missing import totals_under_policy
 from simtrack.analysis.sensitivity import sensitivity
 from simtrack.counts import Loss, Losses, Totals
 from simtrack.errors import InputError
@@ -168,3 +169,17 @@ def test_frame_and_json_show_all_policies():
     plain = json.loads(json.dumps(found.to_dict()))
     assert plain["schema"] == "simtrack.sensitivity/1"
     assert set(plain["rows"][0]["rates"]) == set(POLICIES)
+
+
+def test_one_policy_gives_totals_that_any_verb_takes():
+    records = Records.from_columns(
+        {"unit": ["a", "a", "b", "c"], "value": [1, None, 0, 1],
+         "status": ["scored", "errored", "scored", "scored"]}
+    )  # fmt: skip
+    shown = sensitivity(records).rows[0]
+    for policy in ("drop", "as-failure", "as-success"):
+        found = estimate(totals_under_policy(records, policy)).rows[0]
+        rate = shown.rate(policy)
+        assert (found.rate, found.low, found.high) == (rate.rate_low, rate.low, rate.high)
+    with pytest.raises(InputError, match=r"Use sensitivity\(\) for both bounds"):
+        totals_under_policy(records, "bounds")
