@@ -95,6 +95,19 @@ def test_by_hand(name, top, bottom):
     assert (totals.numerator.sum(), totals.denominator.sum()) == (top, bottom)
 
 
+def test_false_completion_needs_a_report_that_was_emitted():
+    # COMPLETED read off 5 replies that carry no report is no false completion; 2 reports are
+    table = rows(
+        ("s1", "1", "READY", "COMPLETED", "0", "APP_MISS", 5),
+        ("s1", "1", "READY", "COMPLETED", "1", "STATE_WRONG", 2),
+        ("s1", "1", "READY", "READY", "1", "CLEAN", 3),
+    )
+    totals = estimand("false_completion").totals(table)
+    assert (totals.numerator.sum(), totals.denominator.sum()) == (2, 10)
+    among_reports = estimand("false_completion_reported").totals(table)
+    assert (among_reports.numerator.sum(), among_reports.denominator.sum()) == (2, 5)
+
+
 def test_cells_go_to_their_cluster_and_condition():
     totals = estimand("adherence").totals(TABLE, by="stage")
     assert totals.conditions == (("COMPLETED",), ("POST_OBS",), ("READY",))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simtrack.counts import Totals
-from simtrack.inference import clustered_rates, design_effect_from_icc
+from simtrack.inference import clustered_rates, design_effect_from_icc, paired_difference
 
 #: Sums of up to a hundred products of doubles.
 ROUNDING = 1e-12
@@ -82,6 +82,28 @@ def test_the_icc_is_that_of_the_analysis_of_variance():
     found = clustered_rates(totals_of([[1, 1, 0], [0, 0, 0], [1, 1, 1]]))
     msb, msw = (14 / 9) / 2, (2 / 3) / 6
     assert found.icc[0] == pytest.approx((msb - msw) / (msb + 2 * msw), rel=ROUNDING)
+
+
+def test_the_icc_of_unequal_clusters_takes_their_effective_size():
+    """Hand: (1,1,1,1), (0,0), (1,0,1): SSB = 4/9 + 8/9 + 0, SSW = 2/3, m0 = (9 - 29/9)/2 = 26/9.
+
+    (MSB - MSW) / (MSB + (m0 - 1) MSW) = (5/9) / (6/9 + 17/81) = 45/71; the mean size 3 gives 5/8.
+    """
+    found = clustered_rates(totals_of([[1, 1, 1, 1], [0, 0], [1, 0, 1]]))
+    assert found.icc[0] == pytest.approx(45 / 71, rel=ROUNDING)
+
+
+def test_the_pooled_difference_of_unequal_trials_by_hand():
+    """3/4, 1/1, 0/3 against 1/2, 0/2, 3/12: 4/8 - 4/16 = 1/4.
+
+    Residuals x - p m are (1, 1/2, -3/2) over 8 and (1/2, -1/2, 0) over 16, so the gaps of the
+    clusters are (3, 3, -6)/32 and se^2 = 3/2 * 54/1024 = (9/32)^2.
+    """
+    found = paired_difference(
+        Totals.from_arrays([[3, 1], [1, 0], [0, 3]], [[4, 2], [1, 2], [3, 12]])
+    )
+    assert found.pooled_difference == pytest.approx(1 / 4, rel=ROUNDING)
+    assert found.pooled_se == pytest.approx(9 / 32, rel=ROUNDING)
 
 
 def test_a_random_denominator_is_linearised():
