@@ -9,7 +9,7 @@ from typing import get_args
 
 import numpy as np
 
-from simtrack.analysis.source import Source, Table
+from simtrack.analysis.source import Source, Table, read_totals
 from simtrack.counts import Loss, Totals, natural_order
 from simtrack.errors import InputError
 from simtrack.estimands import Estimand
