@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.counts import Totals
 from simtrack.errors import InputError
+from simtrack.inference.bootstrap_arms import ArmsLaw
 from simtrack.inference.bootstrap_draws import quantile_error
 from simtrack.inference.bootstrap_intervals import BootstrapKind, Ends, interval_ends
 from simtrack.inference.bootstrap_law import BootstrapLaw
 from simtrack.inference.bootstrap_result import BootstrapInterval, BootstrapStatus
 from simtrack.inference.bootstrap_routes import (
     COMPUTED_BY,
+    BootstrapMethod,
     Draws,
     Laws,
     find_laws,
@@ -28,8 +29,6 @@ from simtrack.options import choice
 from simtrack.validate import integer, open_unit
 
 __all__ = ["BootstrapMethod", "bootstrap"]
-
-BootstrapMethod = Literal["auto", "multisets", "convolution-1d", "convolution-2d", "monte-carlo"]
 
 #: Below this many clusters every bootstrap interval says that it may cover too little.
 _FEW_CLUSTERS = 20
@@ -71,7 +70,8 @@ def bootstrap(
         "auto" takes the cheapest exact route that is affordable, else Monte Carlo, and says why:
         1-D convolution where denominators do not vary between clusters; multisets of clusters, for
         any statistic of up to 12 clusters (more where clusters are alike); 2-D convolution for
-        one ratio, or for contrasts whose columns share their denominators.
+        one ratio, or for contrasts whose columns share their denominators. Two unpaired arms get
+        the law of each by itself, then that of their difference or ratio ("independent-arms").
     statistic : "contrast" or "ratio"
         "ratio" divides the part with weights above 0 by the part with weights below 0.
     groups : sequence, shape (columns,), optional
@@ -142,7 +142,8 @@ def _ends(
 ) -> tuple[BootstrapStatus, Ends]:
     if laws.statistic.is_one_value:
         return "degenerate", Ends(None, None, notes=_degenerate_notes(sample, level))
-    law, error = laws.statistic, math.nan
+    law: BootstrapLaw | ArmsLaw = laws.statistic
+    error = math.nan
     if laws.t_value is not None:
         law, error = laws.t_value, _observed_error(sample)
         if not error > 0.0:
@@ -214,7 +215,8 @@ def _end_errors(
 ) -> tuple[float | None, float | None]:
     if laws.route != "monte-carlo" or ends.quantiles is None:
         return None, None
-    law: BootstrapLaw = laws.t_value if laws.t_value is not None else laws.statistic
+    law = laws.t_value if laws.t_value is not None else laws.statistic
+    assert isinstance(law, BootstrapLaw)  # random resamples give no other
     low, high = (scale * quantile_error(law.cells, *at) for at in ends.quantiles)
     return low, high
 

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from simtrack.inference.bootstrap_arms import ArmsLaw
 from simtrack.inference.bootstrap_law import BootstrapLaw
 from simtrack.inference.bootstrap_sample import Sample
 from simtrack.inference.special import normal_cdf, normal_quantile
@@ -35,7 +36,7 @@ class Ends(NamedTuple):
 
 def interval_ends(
     kind: BootstrapKind,
-    law: BootstrapLaw,
+    law: BootstrapLaw | ArmsLaw,
     sample: Sample,
     level: float,
     standard_error: float = math.nan,
@@ -105,7 +106,7 @@ def _within(ends: Ends, bounds: tuple[float, float]) -> Ends:
     )
 
 
-def _bca(law: BootstrapLaw, sample: Sample, alpha: float) -> Ends:
+def _bca(law: BootstrapLaw | ArmsLaw, sample: Sample, alpha: float) -> Ends:
     below, at = law.shares(sample.estimate)
     share = below + at / 2.0  # what ties with the estimate counts half
     a = acceleration(sample.jackknife())

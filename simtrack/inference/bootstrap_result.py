@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from simtrack.inference.bootstrap_arms import ArmsLaw
 from simtrack.inference.bootstrap_intervals import BootstrapKind
 from simtrack.inference.bootstrap_law import BootstrapLaw
 from simtrack.inference.bootstrap_routes import BootstrapRoute
@@ -39,7 +40,7 @@ class BootstrapInterval:
         "ok", "degenerate" or "refused".
     undefined : float
         Share of resamples in which a denominator is 0. The law is that of the others.
-    law : BootstrapLaw
+    law : BootstrapLaw or ArmsLaw
         All values of the statistic with their probabilities, and its quantiles.
     t_law : BootstrapLaw or None
         That of the t value, for a studentized interval.
@@ -64,7 +65,7 @@ class BootstrapInterval:
     why: str
     status: BootstrapStatus
     undefined: float
-    law: BootstrapLaw
+    law: BootstrapLaw | ArmsLaw
     t_law: BootstrapLaw | None
     bias_correction: float | None
     acceleration: float | None

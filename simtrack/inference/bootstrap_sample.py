@@ -15,7 +15,7 @@ from simtrack.counts import Totals
 from simtrack.errors import InputError
 from simtrack.options import choice
 
-__all__ = ["BootstrapStatistic", "Pool", "Sample", "checked_sample"]
+__all__ = ["BootstrapStatistic", "Pool", "Sample", "checked_sample", "evaluate"]
 
 BootstrapStatistic = Literal["contrast", "ratio"]
 #: Rounding of a few sums and divisions, as a share of the largest term.
