@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from simtrack.analysis.method import Method, Topic
+from simtrack.analysis.methods_bootstrap import BOOTSTRAP_METHODS
 from simtrack.analysis.methods_rates import RATE_METHODS, TWO_RATE_METHODS
 from simtrack.errors import InputError
 
@@ -62,7 +63,7 @@ register(
         "convolution", "finite-sample", "Fisher 1935, section 21; Pagano & Tritchler 1983",
     ),
 )  # fmt: skip
-register(*RATE_METHODS, *TWO_RATE_METHODS)
+register(*RATE_METHODS, *TWO_RATE_METHODS, *BOOTSTRAP_METHODS)
 register(
     Method(
         "sensitivity", "missingness", "simtrack.analysis.sensitivity:sensitivity",
