@@ -174,10 +174,10 @@ def newcombe_clustered(
 ) -> TwoRates:
     """How much higher is the first rate than the second, given that trials come in clusters?
 
-    Newcombe's square-and-add on two Wilson intervals with effective n and t(G-1), with the
-    correlation of the two estimates over the clusters that have both (0 if none has, or if one
-    condition shows no spread). So conditions may share all, some or none of their clusters, and
-    0/n and n/n give an interval (on an ICC, assumed or given; see `wilson_clustered`).
+    Newcombe's square-and-add on two intervals of `wilson_clustered`, with the correlation of the
+    two estimates over the clusters that have both (0 if none has, or if one condition shows no
+    spread). So conditions may share all, some or none of their clusters, and 0/n and n/n give an
+    interval (on an ICC, assumed or given).
 
     Parameters
     ----------
@@ -197,9 +197,9 @@ def newcombe_clustered(
 
     Examples
     --------
-    >>> both = Totals.from_arrays([[18, 14], [20, 15], [15, 12], [19, 18]], [[20, 20]] * 4)
-    >>> newcombe_clustered(both)
-    TwoRates(difference 0.1625, 95%: -0.0321 to 0.3364)
+    >>> hits = [[18, 14], [19, 15], [15, 12], [19, 18], [12, 9], [17, 13]]
+    >>> newcombe_clustered(Totals.from_arrays(hits, [[20, 20]] * 6))
+    TwoRates(difference 0.1583, 95%: 0.0791 to 0.2454)
     """
     two = two_columns(totals, first, second)
     size = effective_size(two.totals, icc=icc, rates=two.rates)
@@ -222,7 +222,7 @@ def newcombe_clustered(
         *ends,
         level,
         side,
-        "Newcombe hybrid score on the effective n, t(G-1)",
+        "Newcombe hybrid score on the effective n, t",
         notes,
         n=(float(size.trials[0]), float(size.trials[1])),
         df=float(size.df.min()),

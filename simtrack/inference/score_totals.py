@@ -82,9 +82,10 @@ def miettinen_nurminen_clustered(
     """How much higher is the first rate, by the score test, in conditions that share no cluster?
 
     The score test on p n* successes of n* trials, n* being the effective number of trials in each
-    condition (`effective_size`), with Student's t for the normal quantile. Its degrees of freedom
-    are Welch and Satterthwaite's for the variances p(1-p)/n*. Replacing counts by effective counts
-    is Rao and Scott's adjustment; the t quantile is ours, by analogy with `wilson_clustered`.
+    condition (`effective_size`), with Student's t for the normal
+    quantile. Its degrees of freedom are Welch and Satterthwaite's for the variances p(1-p)/n*.
+    Replacing counts by effective counts is Rao and Scott's adjustment; the t quantile is ours, by
+    analogy with `wilson_clustered`.
 
     Raises
     ------
@@ -97,10 +98,10 @@ def miettinen_nurminen_clustered(
 
     Examples
     --------
-    >>> hits = [[18, 0], [20, 0], [15, 0], [0, 14], [0, 15], [0, 10]]
-    >>> trials = [[20, 0]] * 3 + [[0, 20]] * 3
+    >>> hits = [[x, 0] for x in (18, 19, 15, 19, 12, 17)] + [[0, x] for x in (14, 15, 12, 18, 9)]
+    >>> trials = [[20, 0]] * 6 + [[0, 20]] * 5
     >>> miettinen_nurminen_clustered(Totals.from_arrays(hits, trials))
-    TwoRates(difference 0.2333, 95%: -0.1266 to 0.4924)
+    TwoRates(difference 0.1533, 95%: -0.0651 to 0.3699)
     """
     return _clustered(totals, first, second, "difference", level, side, icc)
 

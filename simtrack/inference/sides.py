@@ -13,6 +13,7 @@ from simtrack.validate import open_unit
 __all__ = ["normal_critical", "open_ended", "t_criticals", "tail"]
 
 Floats = NDArray[np.float64]
+_LEAST_DF = 0.25
 
 
 def tail(level: float, side: Side = "two-sided") -> float:
@@ -51,7 +52,8 @@ def normal_critical(level: float, side: Side = "two-sided") -> float:
 def t_criticals(level: float, side: Side, df: ArrayLike) -> Floats:
     """How many standard errors does the interval extend to each side, by Student's t?
 
-    Gives NaN where `df` is below 1 or NaN: no quantile is of use there.
+    Gives NaN where `df` is 0 or NaN. Below 1/4, `df` is taken as 1/4: a multiple of millions says
+    "anything is possible" as well as an infinite one, and can be computed with.
 
     Examples
     --------
@@ -60,7 +62,10 @@ def t_criticals(level: float, side: Side, df: ArrayLike) -> Floats:
     """
     two_sided = 1.0 - 2.0 * tail(level, side)
     found = np.asarray(df, dtype=np.float64)
-    each = [t_critical(two_sided, v) if v >= 1.0 else np.nan for v in found.ravel().tolist()]
+    each = [
+        t_critical(two_sided, max(v, _LEAST_DF)) if v > 0.0 else np.nan
+        for v in found.ravel().tolist()
+    ]
     return np.array(each).reshape(found.shape)
 
 

@@ -205,7 +205,7 @@ def _zero_notes(
     for lines, same, groups in zip(notes, flat.tolist(), clusters.tolist(), strict=True):
         kept = lines
         if unit == "clusters" and groups > 0:
-            kept = tuple(t for t in lines if not t.startswith(("effective n from", "no interval")))
+            kept = tuple(t for t in lines if "ICC" not in t and not t.startswith("no interval"))
             kept = (*kept, f"each of {groups} clusters counts once, whatever its size")
         if groups > 0 and not same:
             kept = (*kept, "no bound: both outcomes occur, so use wilson-clustered")

@@ -117,9 +117,9 @@ def test_equal_rates_inside_get_their_variance_from_the_icc():
     assert ends(cluster_t_rate(totals)) == pytest.approx((0.5 - half, 0.5 + half), abs=1e-6)
     logit = 2.776445 * 0.1541104 / 0.25
     assert ends(logit_t(totals))[1] == pytest.approx(1 / (1 + np.exp(-logit)), abs=1e-6)
-    given = logit_t(totals, icc=0.0)
+    given = logit_t(totals, icc=0.1)
     assert ends(given)[1] < ends(logit_t(totals))[1]
-    assert any("given ICC 0" in line for line in given.notes[0])
+    assert any("given ICC 0.1" in line for line in given.notes[0])
 
 
 def test_h40_the_design_effect_follows_unequal_sizes():
