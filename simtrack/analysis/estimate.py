@@ -139,7 +139,7 @@ def estimate(
     """What is the rate or the mean score of each group, and how well is it known?
 
     Scores in [0, 1] get Wilson's interval on the effective sample size with t(G-1)
-    (`simtrack.inference.wilson_clustered`), others the cluster t interval, unless a `method` of
+    (`simtrack.inference.wilson_guarded`), others the cluster t interval, unless a `method` of
     the catalogue (`simtrack methods rate`) is named.
 
     Parameters
@@ -197,7 +197,7 @@ def _rows(
     if method is None and not source.bounded:
         method = "cluster-t"
         extra = ("scores lie outside [0, 1]: cluster t instead of Wilson", *extra)
-    found = find_method(method or "wilson-clustered", "rate")
+    found = find_method(method or "wilson-guarded", "rate")
     interval = found.load()
     taken = signature(interval).parameters
     offered: dict[str, object] = {"icc": icc, "rates": rates}

@@ -38,9 +38,17 @@ def find_method(name: str, *topics: Topic) -> Method:
 _IN = "simtrack.inference"
 register(
     Method(
+        "wilson-guarded", "rate", f"{_IN}.wilson:wilson_guarded",
+        "Binary or [0, 1] scores in clusters, few or many, of unequal sizes; rates near 0 or 1.",
+        "One cluster. Rare outcomes rest on an assumed ICC; with strong clustering (ICC .5), rates "
+        "near .9 and very unequal clusters it still covers too little.",
+        "closed-form", "asymptotic",
+        "Wilson 1927 on the effective sample size, with Kish's effective number of clusters",
+    ),
+    Method(
         "wilson-clustered", "rate", f"{_IN}.wilson:wilson_clustered",
-        "Binary or [0, 1] scores in clusters of any size; few clusters; rates near 0 or 1.",
-        "One cluster; with no spread between clusters it rests on an assumed ICC.",
+        "Binary or [0, 1] scores in ten or more clusters of similar size, rates from .1 to .9.",
+        "Rates near 0 or 1 with strong clustering, very unequal clusters: it covers too little.",
         "closed-form", "asymptotic",
         "Wilson 1927 on the effective sample size, with t(G-1) (Korn & Graubard 1998)",
     ),

@@ -1,6 +1,10 @@
 """One statistical method a file: totals or plain arrays in, frozen results out."""
 
-from simtrack.inference.cluster_contrasts import ClusterContrasts, cluster_contrasts
+from simtrack.inference.cluster_contrasts import (
+    ClusterContrasts,
+    cluster_contrasts,
+    contrast_table,
+)
 from simtrack.inference.cluster_t import cluster_t
 from simtrack.inference.clustered import ClusteredRates, clustered_rates, design_effect_from_icc
 from simtrack.inference.contrast_tests import (
@@ -43,7 +47,12 @@ from simtrack.inference.sign_test import (
 from simtrack.inference.signflip import SignFlip, sign_flip
 from simtrack.inference.signflip_interval import SignFlipInterval, sign_flip_interval
 from simtrack.inference.signflip_many import sign_flip_pvalues
-from simtrack.inference.wilson import wilson, wilson_clustered, wilson_limits
+from simtrack.inference.wilson import (
+    wilson,
+    wilson_clustered,
+    wilson_guarded,
+    wilson_limits,
+)
 
 __all__ = [
     "ASSUMED_ICC",
@@ -70,6 +79,7 @@ __all__ = [
     "cluster_contrasts",
     "cluster_t",
     "clustered_rates",
+    "contrast_table",
     "design_effect_from_icc",
     "effective_size",
     "hochberg",
@@ -96,5 +106,6 @@ __all__ = [
     "sign_test_interval",
     "wilson",
     "wilson_clustered",
+    "wilson_guarded",
     "wilson_limits",
 ]

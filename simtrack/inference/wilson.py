@@ -8,13 +8,13 @@ from numpy.typing import ArrayLike, NDArray
 from simtrack.counts import Totals
 from simtrack.errors import InputError
 from simtrack.inference.clustered import ClusteredRates
-from simtrack.inference.effective import effective_size
+from simtrack.inference.effective import EffectiveSize, effective_size
 from simtrack.inference.intervals import Intervals
 from simtrack.inference.sides import t_criticals
 from simtrack.inference.special import normal_quantile
 from simtrack.validate import open_unit, real
 
-__all__ = ["wilson", "wilson_clustered", "wilson_limits"]
+__all__ = ["wilson", "wilson_clustered", "wilson_guarded", "wilson_limits"]
 
 Floats = NDArray[np.float64]
 
@@ -106,7 +106,40 @@ def wilson_clustered(
     >>> round(float(found.low[0]), 4), round(float(found.high[0]), 4)
     (0.6243, 0.9799)
     """
-    found = effective_size(totals, icc=icc, rates=rates)
+    return _on_effective_n(effective_size(totals, icc=icc, rates=rates), level, "t(G-1)")
+
+
+def wilson_guarded(
+    totals: Totals,
+    *,
+    level: float = 0.95,
+    icc: float | None = None,
+    rates: ClusteredRates | None = None,
+) -> Intervals:
+    """Which rates are compatible with clustered trials, where few clusters show what they could?
+
+    `wilson_clustered` with two guards (`effective_size`): where the rarer outcome occurs in fewer
+    than five clusters, the design effect is at least that of an assumed ICC, so that 239/240 is not
+    called surer than 240/240; and degrees of freedom count clusters by their trials,
+    (Σm)²/Σm² - 1, so that one large cluster among small ones does not pass for many. It is the
+    default of `simtrack.analysis.estimate`; `studies/few_clusters` shows the coverage of both.
+
+    Parameters
+    ----------
+    totals, level, icc, rates
+        As in `wilson_clustered`.
+
+    Examples
+    --------
+    >>> found = wilson_guarded(Totals.from_arrays([18, 20, 15, 19], [20] * 4))
+    >>> round(float(found.low[0]), 4), round(float(found.high[0]), 4)
+    (0.4426, 0.9903)
+    """
+    found = effective_size(totals, icc=icc, rates=rates, guard=True)
+    return _on_effective_n(found, level, "t by cluster weight")
+
+
+def _on_effective_n(found: EffectiveSize, level: float, quantile: str) -> Intervals:
     critical = t_criticals(level, "two-sided", found.df)
     defined = ~np.isnan(critical)
     low, high = wilson_limits(
@@ -118,7 +151,7 @@ def wilson_clustered(
         np.where(defined, low, np.nan),
         np.where(defined, high, np.nan),
         level,
-        "Wilson on the effective n, t(G-1)",
+        f"Wilson on the effective n, {quantile}",
         found.df,
         found.trials,
         found.notes,
