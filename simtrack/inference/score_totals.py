@@ -82,10 +82,9 @@ def miettinen_nurminen_clustered(
     """How much higher is the first rate, by the score test, in conditions that share no cluster?
 
     The score test on p n* successes of n* trials, n* being the effective number of trials in each
-    condition (`effective_size`), with Student's t for the normal
-    quantile. Its degrees of freedom are Welch and Satterthwaite's for the variances p(1-p)/n*.
-    Replacing counts by effective counts is Rao and Scott's adjustment; the t quantile is ours, by
-    analogy with `wilson_clustered`.
+    condition (`effective_size`), with Student's t for the normal quantile. Its degrees of freedom
+    are Welch and Satterthwaite's for the variances p(1-p)/n*. Replacing counts by effective counts
+    is Rao and Scott's adjustment; the t quantile is ours, by analogy with `wilson_clustered`.
 
     Raises
     ------

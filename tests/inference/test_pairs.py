@@ -120,7 +120,7 @@ def test_continuity_makes_a_positive_correlation_smaller_only():
 cells = st.tuples(*[st.integers(0, 25)] * 4).filter(lambda v: sum(v) > 0)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(cells, st.floats(0.5, 0.999))
 def test_ends_enclose_the_difference_and_turn_with_the_conditions(table, level):
     a, b, c, d = table

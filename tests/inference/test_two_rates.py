@@ -174,7 +174,7 @@ four = st.tuples(*[st.integers(0, 30)] * 4).map(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(four, st.floats(0.5, 0.999))
 def test_ends_enclose_the_estimate_and_turn_with_the_arms(counts, level):
     x1, n1, x2, n2 = counts
