@@ -85,7 +85,7 @@ def test_quantiles_by_counting_equal_those_of_the_listed_law(kind, listed, monke
 
 def test_auto_takes_the_arms_apart_and_random_resamples_agree():
     rng = np.random.default_rng(1)
-    m = rng.integers(5, 13, (12, 2))
+    m = rng.integers(3, 7, (12, 2))
     data = Totals.from_arrays(rng.binomial(m, [0.8, 0.6]), m)
     for statistic in ("contrast", "ratio"):
         for kind in ("percentile", "bca"):
@@ -100,8 +100,19 @@ def test_auto_takes_the_arms_apart_and_random_resamples_agree():
             assert exact.standard_error == pytest.approx(
                 drawn.standard_error, rel=5 / (2 * 40_000) ** 0.5
             )
+
+
+def test_a_law_of_too_many_pairs_is_not_listed_but_has_quantiles():
+    """Uniform on 0 ... 2047 twice: F of the sum is (t+1)(t+2)/2 over 2048², up to 2047."""
+    flat = BootstrapLaw(np.arange(2048.0), np.ones(2048))
+    law = law_of_arms(flat, flat, False, 0.0)
     with pytest.raises(InputError, match="law must be one of few values to be listed, got"):
-        _ = exact.law.values
+        _ = law.values
+    for t in (0, 300, 2047):
+        reached = (t + 1) * (t + 2) / 2 / 2048**2
+        assert law.cdf(t) == pytest.approx(reached, abs=TOLERANCE)
+        assert law.quantile(reached) == t
+        assert law.quantile(reached + 1e-9) == t + 1
 
 
 def test_arms_that_share_a_column_are_no_arms():

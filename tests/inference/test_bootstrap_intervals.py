@@ -277,6 +277,14 @@ def test_a_mean_over_models_and_an_effect_of_a_factorial():
         assert [listed.low, listed.high] == pytest.approx([found.low, found.high], abs=1e-12)
 
 
+def test_the_ideal_standard_error_of_the_mouse_data():
+    """Efron and Tibshirani 1993, table 2.2: the bootstrap standard errors for B = infinity."""
+    treated = [94, 197, 16, 38, 99, 141, 23]
+    mean = bootstrap(Totals.from_arrays(treated, [1] * 7, square=treated))
+    assert round(mean.estimate, 2) == 86.86
+    assert round(mean.standard_error, 2) == 23.36
+
+
 def test_the_law_of_two_clusters():
     """Rates 1/4 and 3/4: the law is 1/4, 1/2, 3/4 with masses 1, 2, 1 of 4."""
     found = bootstrap(Totals.from_arrays([1, 3], [4, 4]), level=0.5)

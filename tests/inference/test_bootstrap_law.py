@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -23,11 +24,10 @@ from simtrack.inference.bootstrap_sample import checked_sample
 LAW_TOLERANCE = 1e-12
 
 
-def statistic(rows, weights, kind="contrast") -> Fraction | None:
-    """The statistic of drawn rows ((x, m), ...) in fractions; None where it is undefined."""
+def statistic(sums, weights, kind="contrast") -> Fraction | None:
+    """The statistic of column sums ((x, m), ...) in fractions; None where it is undefined."""
     above = below = Fraction(0)
-    for c, w in enumerate(weights):
-        top, bottom = sum(r[c][0] for r in rows), sum(r[c][1] for r in rows)
+    for (top, bottom), w in zip(sums, weights, strict=True):
         if bottom == 0:
             return None
         if kind == "contrast" or w > 0:
@@ -41,15 +41,22 @@ def statistic(rows, weights, kind="contrast") -> Fraction | None:
 
 def enumerated(pools, weights, kind="contrast"):
     """List every resample of every pool: value -> probability, and the undefined mass."""
+    listed = []
+    for rows in pools:  # every draw of every cluster, G^G of them
+        flat = [[n for pair in row for n in pair] for row in rows]
+        draws = itertools.product(flat, repeat=len(flat))
+        listed.append(Counter(tuple(map(sum, zip(*draw, strict=True))) for draw in draws))
     law: dict[Fraction, int] = {}
     lost = n = 0
-    for draws in itertools.product(*(itertools.product(p, repeat=len(p)) for p in pools)):
-        value = statistic([row for draw in draws for row in draw], weights, kind)
-        n += 1
+    for parts in itertools.product(*(tally.items() for tally in listed)):
+        sums = [sum(column) for column in zip(*(s for s, _ in parts), strict=True)]
+        value = statistic(list(zip(sums[::2], sums[1::2], strict=True)), weights, kind)
+        ways = math.prod(k for _, k in parts)
+        n += ways
         if value is None:
-            lost += 1
+            lost += ways
         else:
-            law[value] = law.get(value, 0) + 1
+            law[value] = law.get(value, 0) + ways
     total = n - lost
     return {v: Fraction(k, total) for v, k in sorted(law.items())}, Fraction(lost, n)
 
@@ -224,6 +231,27 @@ def test_eight_clusters_of_unequal_size(size):
     exact = dict(sorted(law.items()))
     for method in ("multisets", "convolution-2d"):
         assert_same(bootstrap(Totals.from_arrays(top, bottom), method=method).law, exact)
+
+
+def test_failures_are_counted_where_they_take_fewer_places():
+    top, bottom = np.array([4, 6, 3, 5, 9]), np.array([4, 6, 4, 5, 9])
+    sample = checked_sample(Totals.from_arrays(top, bottom), None, "contrast", None, None)
+    plane = as_plane(sample)
+    assert plane is not None
+    assert (plane.tilt, plane.shape) == (1, (6, 26))
+    exact, lost = enumerated([rows_of(top[:, None], bottom[:, None])], (1,))
+    assert_same(law_of_plane(plane, 0.0), exact, lost)
+
+
+def test_sums_with_a_common_factor():
+    """Even numerators over multiples of 3: both sums are divided by their common factor."""
+    top, bottom = np.array([2, 4, 0, 6]), np.array([3, 6, 3, 9])
+    sample = checked_sample(Totals.from_arrays(top, bottom), None, "contrast", None, None)
+    plane = as_plane(sample)
+    assert plane is not None
+    assert plane.factor == pytest.approx(2 / 3, rel=1e-15)
+    exact, lost = enumerated([rows_of(top[:, None], bottom[:, None])], (1,))
+    assert_same(law_of_plane(plane, 1e-14), exact, lost)
 
 
 def test_67_clusters_on_a_line_are_exact():
