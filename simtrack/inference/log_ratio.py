@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +18,7 @@ from simtrack.inference.linearised import (
 )
 from simtrack.inference.sides import normal_critical, open_ended, t_criticals
 from simtrack.inference.special import t_cdf
-from simtrack.inference.two_rates import TwoRates, compared, two_columns
+from simtrack.inference.two_rates import TwoRates, compared, from_counts, two_columns
 from simtrack.options import Side
 
 __all__ = ["cluster_ratio", "katz", "katz_pooled"]
@@ -92,17 +93,9 @@ def katz_pooled(
     TwoRates(ratio 7.0000, 95%: 0.9096 to 53.8695)
     """
     two = two_columns(totals, first, second)
-    low = high = np.array(np.nan)
-    notes = two.independence_notes()
-    if (two.n > 0.0).all():
-        low, high = katz(two.hits[0], two.n[0], two.hits[1], two.n[1], level=level, side=side)
-        if np.isnan(low):
-            notes = (
-                *notes,
-                _REFUSED.format("a rate of 0, or two of 1, has no such standard error"),
-            )
-    name = "Katz log ratio on pooled trials"
-    return compared(two, "ratio", float(low), float(high), level, side, name, notes)
+    limits = partial(katz, level=level, side=side)
+    undefined = _REFUSED.format("a rate of 0, or two of 1, has no such standard error")
+    return from_counts(two, limits, "ratio", level, side, "Katz log ratio", undefined=undefined)
 
 
 def cluster_ratio(

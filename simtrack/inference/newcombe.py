@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -12,7 +14,7 @@ from simtrack.inference.effective import effective_size
 from simtrack.inference.joint import joint_counts
 from simtrack.inference.linearised import correlation
 from simtrack.inference.sides import normal_critical, open_ended, t_criticals
-from simtrack.inference.two_rates import TwoRates, compared, two_columns
+from simtrack.inference.two_rates import TwoRates, compared, from_counts, named, two_columns
 from simtrack.inference.wilson import wilson_limits
 from simtrack.options import Side
 
@@ -130,11 +132,8 @@ def newcombe_pooled(
     TwoRates(difference 0.2000, 95%: 0.0524 to 0.3339)
     """
     two = two_columns(totals, first, second)
-    low = high = np.array(np.nan)
-    if (two.n > 0.0).all():
-        low, high = newcombe(two.hits[0], two.n[0], two.hits[1], two.n[1], level=level, side=side)
-    notes, method = two.independence_notes(), "Newcombe hybrid score on pooled trials"
-    return compared(two, "difference", float(low), float(high), level, side, method, notes)
+    limits = partial(newcombe, level=level, side=side)
+    return from_counts(two, limits, "difference", level, side, "Newcombe hybrid score")
 
 
 def newcombe_pairs(
@@ -204,11 +203,6 @@ def newcombe_clustered(
     two = two_columns(totals, first, second)
     size = effective_size(two.totals, icc=icc, rates=two.rates)
     critical = t_criticals(level, side, size.df)
-    notes = tuple(
-        f"{name}: {line}"
-        for name, lines in zip(("first", "second"), size.notes, strict=True)
-        for line in lines
-    )
     ends = (np.nan, np.nan)
     if not np.isnan(critical).any():
         p = two.rates.rate
@@ -223,7 +217,7 @@ def newcombe_clustered(
         level,
         side,
         "Newcombe hybrid score on the effective n, t",
-        notes,
+        named(size.notes),
         n=(float(size.trials[0]), float(size.trials[1])),
         df=float(size.df.min()),
     )

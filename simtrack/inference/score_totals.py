@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,8 +18,16 @@ from simtrack.inference.score_two import (
     ratio_limits,
 )
 from simtrack.inference.sides import open_ended, t_criticals
-from simtrack.inference.two_rates import Measure, Two, TwoRates, compared, two_columns
-from simtrack.options import Side, choice
+from simtrack.inference.two_rates import (
+    Measure,
+    Two,
+    TwoRates,
+    compared,
+    from_counts,
+    named,
+    two_columns,
+)
+from simtrack.options import Side
 
 __all__ = [
     "miettinen_nurminen_clustered",
@@ -124,17 +134,17 @@ def miettinen_nurminen_ratio_clustered(
 def _pooled(
     totals: Totals, first: int, second: int, measure: Measure, level: float, side: Side
 ) -> TwoRates:
-    choice("measure", measure, Measure)
     two = two_columns(totals, first, second)
-    notes = two.independence_notes()
-    low = high = np.array(np.nan)
-    if (two.n > 0.0).all():
-        method = miettinen_nurminen if measure == "difference" else miettinen_nurminen_ratio
-        low, high = method(two.hits[0], two.n[0], two.hits[1], two.n[1], level=level, side=side)
-        notes = (*notes, *_empty(two, measure))
-    name = "Miettinen-Nurminen score on pooled trials"
-    return compared(
-        two, measure, float(low), float(high), level, side, name, notes, computation="optimisation"
+    method = miettinen_nurminen if measure == "difference" else miettinen_nurminen_ratio
+    return from_counts(
+        two,
+        partial(method, level=level, side=side),
+        measure,
+        level,
+        side,
+        "Miettinen-Nurminen score",
+        notes=_empty(two, measure),
+        computation="optimisation",
     )
 
 
@@ -156,8 +166,7 @@ def _clustered(
             cure="Use newcombe-clustered or paired-cluster-t.",
         )
     size = effective_size(two.totals, icc=icc, rates=two.rates)
-    names = ("first", "second")
-    notes = tuple(f"{a}: {t}" for a, lines in zip(names, size.notes, strict=True) for t in lines)
+    notes = named(size.notes)
     n, p = size.trials, two.rates.rate
     ends, df = (np.nan, np.nan), np.nan
     if not np.isnan(n).any():
@@ -184,8 +193,10 @@ def _clustered(
 
 
 def _empty(two: Two, measure: Measure) -> tuple[str, ...]:
-    if measure == "ratio" and not two.hits.any():
+    if measure == "difference" or not (two.n > 0.0).all():
+        return ()
+    if not two.hits.any():
         return ("no success in either condition: the data say nothing of the ratio",)
-    if measure == "ratio" and two.hits[1] == 0.0:
+    if two.hits[1] == 0.0:
         return ("no success in the second condition: the ratio has no upper end",)
     return ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,7 +16,7 @@ from simtrack.inference.clustered import ClusteredRates, clustered_rates
 from simtrack.inference.pooled import independence_notes
 from simtrack.options import Computation, Guarantee, Side
 
-__all__ = ["Measure", "Two", "TwoRates", "compared", "two_columns"]
+__all__ = ["Measure", "Two", "TwoRates", "compared", "from_counts", "named", "two_columns"]
 
 #: How two rates are held against each other: first minus second, or first over second.
 Measure = Literal["difference", "ratio"]
@@ -157,6 +158,51 @@ def two_columns(totals: Totals, first: int, second: int) -> Two:
         clustered_rates(both),
         (int(here[:, 0].sum()), int(here[:, 1].sum())),
         int(here.all(axis=1).sum()),
+    )
+
+
+def named(notes: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Put the name of the condition before each note of the two."""
+    return tuple(
+        f"{name}: {line}"
+        for name, lines in zip(("first", "second"), notes, strict=True)
+        for line in lines
+    )
+
+
+def from_counts(
+    two: Two,
+    limits: Callable[[float, float, float, float], tuple[Floats, Floats]],
+    measure: Measure,
+    level: float,
+    side: Side,
+    method: str,
+    *,
+    notes: tuple[str, ...] = (),
+    undefined: str = "",
+    computation: Computation = "closed-form",
+) -> TwoRates:
+    """Apply an interval for independent trials to the pooled counts, and say what that ignores.
+
+    `limits` takes successes and trials of the first, then of the second; where its ends are not
+    defined, `undefined` says why.
+    """
+    lines = (*two.independence_notes(), *notes)
+    low = high = np.array(np.nan)
+    if (two.n > 0.0).all():
+        (x1, x2), (n1, n2) = two.hits.tolist(), two.n.tolist()
+        low, high = limits(x1, n1, x2, n2)
+        lines = (*lines, undefined) if np.isnan(low) else lines
+    return compared(
+        two,
+        measure,
+        float(low),
+        float(high),
+        level,
+        side,
+        f"{method} on pooled trials",
+        lines,
+        computation=computation,
     )
 
 
