@@ -11,6 +11,8 @@ __all__ = ["ScoreLaw", "score_law"]
 #: What a law may cost, each about a second: additions of integers, and bits shifted.
 _MOST_STEPS = 3_000_000
 _MOST_BITS = 10_000_000_000
+#: States beyond which counting is not begun.
+_MOST_STATES = 200_000
 #: What one allocation costs besides the bits it shifts.
 _OVERHEAD = 50_000
 
@@ -88,6 +90,8 @@ def score_law(first: Sequence[int], second: Sequence[int]) -> ScoreLaw | None:
         return _one_sided(second)
     if math.prod(t + 1 for t in first) < math.prod(t + 1 for t in second):
         first, second = second, first
+    if math.prod(t + 1 for t in second) > _MOST_STATES:
+        return None
     return _dealt_out(first, second)
 
 
