@@ -1,10 +1,13 @@
 """One statistical method a file: totals or plain arrays in, frozen results out."""
 
+from simtrack.inference.binomial import clopper_pearson, jeffreys, mid_p
 from simtrack.inference.cluster_contrasts import (
     ClusterContrasts,
     cluster_contrasts,
     contrast_table,
 )
+from simtrack.inference.cluster_difference import cluster_difference
+from simtrack.inference.cluster_rates import cluster_t_rate, logit_t
 from simtrack.inference.cluster_t import cluster_t
 from simtrack.inference.clustered import ClusteredRates, clustered_rates, design_effect_from_icc
 from simtrack.inference.contrast_tests import (
@@ -15,7 +18,11 @@ from simtrack.inference.contrast_tests import (
 )
 from simtrack.inference.effective import ASSUMED_ICC, EffectiveSize, effective_size
 from simtrack.inference.exact_test import ExactTest
+from simtrack.inference.group_mean import GroupMean, group_mean
 from simtrack.inference.intervals import Intervals
+from simtrack.inference.joint import joint_counts
+from simtrack.inference.korn_graubard import korn_graubard
+from simtrack.inference.log_ratio import cluster_ratio, katz, katz_pooled
 from simtrack.inference.maxt import MaxT, max_t
 from simtrack.inference.mcnemar import (
     McNemar,
@@ -33,10 +40,32 @@ from simtrack.inference.multiplicity import (
     hochberg,
     holm,
 )
+from simtrack.inference.newcombe import (
+    newcombe,
+    newcombe_clustered,
+    newcombe_paired,
+    newcombe_pairs,
+    newcombe_pooled,
+)
 from simtrack.inference.paired import PairedDifference, paired_difference
 from simtrack.inference.permutation import Permutation, permutation_test, permutation_totals
 from simtrack.inference.permutation_interval import PermutationInterval, permutation_interval
+from simtrack.inference.pooled import (
+    clopper_pearson_pooled,
+    jeffreys_pooled,
+    mid_p_pooled,
+    rule_of_three_pooled,
+    wilson_pooled,
+    zeros_pooled,
+)
 from simtrack.inference.repeated_looks import RepeatedLooks, repeated_looks
+from simtrack.inference.score_totals import (
+    miettinen_nurminen_clustered,
+    miettinen_nurminen_pooled,
+    miettinen_nurminen_ratio_clustered,
+    miettinen_nurminen_ratio_pooled,
+)
+from simtrack.inference.score_two import miettinen_nurminen, miettinen_nurminen_ratio
 from simtrack.inference.sign_test import (
     MedianInterval,
     SignTest,
@@ -47,11 +76,19 @@ from simtrack.inference.sign_test import (
 from simtrack.inference.signflip import SignFlip, sign_flip
 from simtrack.inference.signflip_interval import SignFlipInterval, sign_flip_interval
 from simtrack.inference.signflip_many import sign_flip_pvalues
+from simtrack.inference.tango import tango, tango_pairs
+from simtrack.inference.two_rates import TwoRates
 from simtrack.inference.wilson import (
     wilson,
     wilson_clustered,
     wilson_guarded,
     wilson_limits,
+)
+from simtrack.inference.zeros import (
+    rule_of_three,
+    rule_of_three_clustered,
+    zero_bound,
+    zeros_clustered,
 )
 
 __all__ = [
@@ -61,6 +98,7 @@ __all__ = [
     "ClusteredRates",
     "EffectiveSize",
     "ExactTest",
+    "GroupMean",
     "Intervals",
     "MaxT",
     "McNemar",
@@ -72,28 +110,58 @@ __all__ = [
     "SignFlip",
     "SignFlipInterval",
     "SignTest",
+    "TwoRates",
     "adjust",
     "benjamini_hochberg",
     "benjamini_yekutieli",
     "bonferroni",
+    "clopper_pearson",
+    "clopper_pearson_pooled",
     "cluster_contrasts",
+    "cluster_difference",
+    "cluster_ratio",
     "cluster_t",
+    "cluster_t_rate",
     "clustered_rates",
     "contrast_table",
     "design_effect_from_icc",
     "effective_size",
+    "group_mean",
     "hochberg",
     "holm",
+    "jeffreys",
+    "jeffreys_pooled",
+    "joint_counts",
+    "katz",
+    "katz_pooled",
+    "korn_graubard",
+    "logit_t",
     "max_t",
     "mcnemar",
     "mcnemar_midp",
     "mcnemar_stratified",
     "mcnemar_totals",
+    "mid_p",
+    "mid_p_pooled",
+    "miettinen_nurminen",
+    "miettinen_nurminen_clustered",
+    "miettinen_nurminen_pooled",
+    "miettinen_nurminen_ratio",
+    "miettinen_nurminen_ratio_clustered",
+    "miettinen_nurminen_ratio_pooled",
+    "newcombe",
+    "newcombe_clustered",
+    "newcombe_paired",
+    "newcombe_pairs",
+    "newcombe_pooled",
     "paired_difference",
     "permutation_interval",
     "permutation_test",
     "permutation_totals",
     "repeated_looks",
+    "rule_of_three",
+    "rule_of_three_clustered",
+    "rule_of_three_pooled",
     "sign_flip",
     "sign_flip_contrast",
     "sign_flip_contrast_interval",
@@ -104,8 +172,14 @@ __all__ = [
     "sign_test_contrast",
     "sign_test_counts",
     "sign_test_interval",
+    "tango",
+    "tango_pairs",
     "wilson",
     "wilson_clustered",
     "wilson_guarded",
     "wilson_limits",
+    "wilson_pooled",
+    "zero_bound",
+    "zeros_clustered",
+    "zeros_pooled",
 ]
