@@ -3,7 +3,9 @@
 from simtrack.analysis.compare import Comparison, compare
 from simtrack.analysis.estimate import Estimate, Estimates, estimate
 from simtrack.analysis.methods import METHODS, Method
+from simtrack.analysis.missing import totals_under_policy
 from simtrack.analysis.score import Score, score
+from simtrack.analysis.sensitivity import PolicyRate, Sensitivity, SensitivityRow, sensitivity
 
 __all__ = [
     "METHODS",
@@ -11,8 +13,13 @@ __all__ = [
     "Estimate",
     "Estimates",
     "Method",
+    "PolicyRate",
     "Score",
+    "Sensitivity",
+    "SensitivityRow",
     "compare",
     "estimate",
     "score",
+    "sensitivity",
+    "totals_under_policy",
 ]

@@ -1,5 +1,10 @@
 """One statistical method a file: totals or plain arrays in, frozen results out."""
 
+from simtrack.inference.agreement import Agreement, percent_agreement
+from simtrack.inference.agreement_alpha import krippendorff_alpha
+from simtrack.inference.agreement_cohen import cohen_kappa
+from simtrack.inference.agreement_many import fleiss_kappa, gwet_ac
+from simtrack.inference.agreement_ratings import Ratings
 from simtrack.inference.binomial import clopper_pearson, jeffreys, mid_p
 from simtrack.inference.cluster_contrasts import (
     ClusterContrasts,
@@ -16,6 +21,7 @@ from simtrack.inference.contrast_tests import (
     sign_flip_stratified,
     sign_test_contrast,
 )
+from simtrack.inference.effect_size import EffectSize, cohen_d, cohen_d_paired, cohen_h
 from simtrack.inference.effective import ASSUMED_ICC, EffectiveSize, effective_size
 from simtrack.inference.exact_test import ExactTest
 from simtrack.inference.group_mean import GroupMean, group_mean
@@ -31,6 +37,7 @@ from simtrack.inference.mcnemar import (
     mcnemar_stratified,
     mcnemar_totals,
 )
+from simtrack.inference.missingness import ShareWithFailures, share_with_failures
 from simtrack.inference.multiplicity import (
     Adjusted,
     adjust,
@@ -48,6 +55,7 @@ from simtrack.inference.newcombe import (
     newcombe_pooled,
 )
 from simtrack.inference.paired import PairedDifference, paired_difference
+from simtrack.inference.pass_k import PassK, pass_at_k, pass_hat_k
 from simtrack.inference.permutation import Permutation, permutation_test, permutation_totals
 from simtrack.inference.permutation_interval import PermutationInterval, permutation_interval
 from simtrack.inference.pooled import (
@@ -58,7 +66,9 @@ from simtrack.inference.pooled import (
     wilson_pooled,
     zeros_pooled,
 )
+from simtrack.inference.ranks import KendallTau, kendall_tau
 from simtrack.inference.repeated_looks import RepeatedLooks, repeated_looks
+from simtrack.inference.roc import Auroc, auroc
 from simtrack.inference.score_totals import (
     miettinen_nurminen_clustered,
     miettinen_nurminen_pooled,
@@ -94,24 +104,32 @@ from simtrack.inference.zeros import (
 __all__ = [
     "ASSUMED_ICC",
     "Adjusted",
+    "Agreement",
+    "Auroc",
     "ClusterContrasts",
     "ClusteredRates",
+    "EffectSize",
     "EffectiveSize",
     "ExactTest",
     "GroupMean",
     "Intervals",
+    "KendallTau",
     "MaxT",
     "McNemar",
     "MedianInterval",
     "PairedDifference",
+    "PassK",
     "Permutation",
     "PermutationInterval",
+    "Ratings",
     "RepeatedLooks",
+    "ShareWithFailures",
     "SignFlip",
     "SignFlipInterval",
     "SignTest",
     "TwoRates",
     "adjust",
+    "auroc",
     "benjamini_hochberg",
     "benjamini_yekutieli",
     "bonferroni",
@@ -123,10 +141,16 @@ __all__ = [
     "cluster_t",
     "cluster_t_rate",
     "clustered_rates",
+    "cohen_d",
+    "cohen_d_paired",
+    "cohen_h",
+    "cohen_kappa",
     "contrast_table",
     "design_effect_from_icc",
     "effective_size",
+    "fleiss_kappa",
     "group_mean",
+    "gwet_ac",
     "hochberg",
     "holm",
     "jeffreys",
@@ -134,7 +158,9 @@ __all__ = [
     "joint_counts",
     "katz",
     "katz_pooled",
+    "kendall_tau",
     "korn_graubard",
+    "krippendorff_alpha",
     "logit_t",
     "max_t",
     "mcnemar",
@@ -155,6 +181,9 @@ __all__ = [
     "newcombe_pairs",
     "newcombe_pooled",
     "paired_difference",
+    "pass_at_k",
+    "pass_hat_k",
+    "percent_agreement",
     "permutation_interval",
     "permutation_test",
     "permutation_totals",
@@ -162,6 +191,7 @@ __all__ = [
     "rule_of_three",
     "rule_of_three_clustered",
     "rule_of_three_pooled",
+    "share_with_failures",
     "sign_flip",
     "sign_flip_contrast",
     "sign_flip_contrast_interval",
