@@ -15,6 +15,10 @@ __all__ = ["Block", "beta_survival", "posterior_blocks"]
 
 LENTZ_STEPS = 2000
 TINY = 1e-300
+#: From this alpha + beta on densities take the saddle-point form.
+SADDLE_FROM = 20.0
+#: Stirling's series is the sum of x^(1-2k) over these, k = 1, 2, ... (B_2k / (2k (2k - 1))).
+STIRLING_DIVISORS = (12.0, -360.0, 1260.0, -1680.0, 1188.0, -360360.0 / 691.0, 156.0)
 #: Doubles in one array of a block.
 BLOCK_CELLS = 16_000
 
@@ -62,7 +66,9 @@ def posterior_blocks(
 
     References
     ----------
-    DLMF 8.17.20 and 8.17.21 (one-step recurrences of the incomplete beta function).
+    DLMF 8.17.20 and 8.17.21 (one-step recurrences of the incomplete beta function). Loader (2000),
+    Fast and accurate computation of binomial probabilities, eqs. 2 to 6 (densities at large
+    parameters).
     """
     factor = np.tril(_factors(float(prior.alpha), float(prior.beta), k_max))
     passes = _powers_times(np.ones_like(x), x, k_max)
@@ -166,15 +172,47 @@ def _survival_of_no_pass(
 
 
 def _first_term(prior: Beta, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """x^a y^(b-1) Gamma(a+b) / (Gamma(a+1) Gamma(b))."""
+    """x^a y^(b-1) Gamma(a+b) / (Gamma(a+1) Gamma(b)).
+
+    For large parameters by Loader's saddle-point form, which has no large terms that cancel:
+    logarithms of gamma functions would lose three digits at a + b = 2000.
+    """
     a, b = float(prior.alpha), float(prior.beta)
-    if prior.is_integer:
-        log_factor = math.log(math.comb(int(prior.alpha + prior.beta) - 1, int(prior.alpha)))
-    else:
-        log_factor = math.lgamma(a + b) - math.lgamma(a + 1.0) - math.lgamma(b)
-    if a + b < 100.0:
-        return math.exp(log_factor) * x**a * y ** (b - 1.0)
-    return np.exp(log_factor + a * np.log(x) + (b - 1.0) * np.log(y))
+    n = a + b
+    if n < SADDLE_FROM:
+        if prior.is_integer:
+            factor = float(math.comb(int(prior.alpha + prior.beta) - 1, int(prior.alpha)))
+        else:
+            factor = math.exp(math.lgamma(n) - math.lgamma(a + 1.0) - math.lgamma(b))
+        return factor * x**a * y ** (b - 1.0)
+    error = _stirling_error(n) - _stirling_error(a) - _stirling_error(b)
+    deviance = _deviance(a, n * x) + _deviance(b, n * y)
+    # n^n / (a^a b^b) x^a y^b and so on: Gamma(n+1) / (Gamma(a+1) Gamma(b+1)) x^a y^b, then one step
+    whole = math.sqrt(n / (2.0 * math.pi * a * b)) * np.exp(error - deviance)
+    return whole * (b / n) / y
+
+
+def _stirling_error(x: float) -> float:
+    """log Gamma(x + 1) less Stirling's formula (x + 1/2) log x - x + log(2 pi) / 2."""
+    if x < 10.0:
+        return math.lgamma(x + 1.0) - (x + 0.5) * math.log(x) + x - 0.5 * math.log(2.0 * math.pi)
+    total = 0.0
+    for divisor in STIRLING_DIVISORS[::-1]:  # the next term is below 1e-16
+        total = total / (x * x) + 1.0 / divisor
+    return total / x
+
+
+def _deviance(x: float, mean: NDArray[np.float64]) -> NDArray[np.float64]:
+    """x log(x / mean) + mean - x, without cancelling where x is near the mean."""
+    gap = x - mean
+    v = gap / (x + mean)
+    near = np.abs(v) < 0.1
+    square = np.where(near, v * v, 0.0)
+    series = np.zeros_like(mean)
+    for power in range(19, 1, -2):  # .1^20 / 21 is below 1e-21
+        series = (series + 1.0 / power) * square
+    plain = x * np.log(x / mean) - gap
+    return np.where(near, gap * v + 2.0 * x * v * series, plain)
 
 
 def _lentz(a: float, b: float, x: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -17,8 +17,10 @@ from simtrack.probe.quadrature import Nodes, plain_nodes, smooth_nodes
 
 __all__ = ["Masses", "difference_masses", "high_masses", "zone_blocks"]
 
-#: Two successive node counts must agree to this before masses of real-valued priors are used.
+#: Two successive node counts must agree to this before masses of real-valued priors are used, and
+#: to this for the smaller count to do: what lies between the two is left to the larger count.
 STABLE: Final = 2e-13
+SHARP: Final = 2e-14
 NODES_MAX: Final = 2000
 
 
@@ -225,7 +227,11 @@ def _both_blocks(
 
 
 def _settled_nodes(full: Beta, ablated: Beta, zero_band: Fraction, k_max: int) -> Nodes:
-    """The smallest tried set of nodes that is exact, or that a doubled one confirms."""
+    """The smallest tried set of nodes that is exact, or that a doubled one confirms or sharpens.
+
+    Two rounds confirm for all: the rounds between have blunter ends than the first and broader
+    peaks than the last (measured over awkward priors, none was worse by more than 1e-14).
+    """
     width = float(1 - zero_band)
     observations = k_max + float(max(sum(full), sum(ablated)))
     n = 48 + int(10.0 * math.sqrt(observations))
@@ -236,8 +242,9 @@ def _settled_nodes(full: Beta, ablated: Beta, zero_band: Fraction, k_max: int) -
     last = _trial(full, ablated, zero_band, k_max, smooth_nodes(n, width))
     while n <= NODES_MAX:
         doubled = _trial(full, ablated, zero_band, k_max, smooth_nodes(2 * n, width))
-        if np.abs(doubled - last).max() <= STABLE:
-            return smooth_nodes(n, width)
+        change = np.abs(doubled - last).max()
+        if change <= STABLE:
+            return smooth_nodes(n if change <= SHARP else 2 * n, width)
         n, last = 2 * n, doubled
     rule = "one whose posterior masses can be integrated to 1e-12"
     cure = "Use prior parameters nearer to 1."

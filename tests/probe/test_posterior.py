@@ -14,7 +14,12 @@ from scipy import integrate, special, stats
 from simtrack.errors import InputError
 from simtrack.probe.beta import beta_survival, posterior_blocks
 from simtrack.probe.exact import exact_difference, exact_high
-from simtrack.probe.posterior import difference_masses, high_masses
+from simtrack.probe.posterior import (
+    _exceedance,
+    _settled_nodes,
+    difference_masses,
+    high_masses,
+)
 from simtrack.probe.prior import Beta
 from simtrack.probe.quadrature import gauss_legendre, plain_nodes, smooth_nodes
 
@@ -258,6 +263,78 @@ def test_priors_of_any_kind_in_range_settle():
         last = masses(prior, prior, 20)[-1]
         assert last.positive.min() > -LAST_PLACES
         assert (last.positive + last.negative).max() < 1 + 1e-12
+
+
+#: Our masses at parameters near 1000; logarithms of gamma functions alone were off by 7e-13, too
+#: near to the 1e-12 within which a decision table calls a mass a tie.
+LARGE = 2e-14
+
+
+@pytest.mark.parametrize(
+    ("prior", "threshold", "k", "i", "expected"),
+    [
+        # by symmetry
+        (("900.5", "900.5"), "0.5", 30, 15, 0.5),
+        (("999.5", "999.5"), "0.5", 200, 100, 0.5),
+        # by mpmath with 40 digits
+        (("900.5", "900.5"), "0.5", 30, 0, 0.24156707299377809076),
+        (("900.5", "900.5"), "0.49", 30, 5, 0.65108094441210797691),
+        (("999.5", "1000"), "0.49", 30, 0, 0.58852848222166123046),
+        (("0.5", "999.5"), "0.001", 30, 0, 0.15125681385764010822),
+        (("999.5", "0.5"), "0.999", 30, 30, 0.84874318614235989178),
+        (("500.25", "999"), "0.3", 200, 0, 0.3042027889522509113),
+        (("60.25", "20.5"), "0.7", 20, 10, 0.4876308746285579983),
+    ],
+)
+def test_levels_of_large_priors_keep_their_digits(prior, threshold, k, i, expected):
+    found = high_masses(Beta(*prior), Fraction(threshold), k)[k, i]
+    assert found == pytest.approx(expected, abs=LARGE)
+
+
+@pytest.mark.parametrize(
+    ("full", "ablated", "band", "i", "j", "expected"),
+    [
+        # posteriors after 30 rounds, by mpmath's quadrature with 22 digits
+        (("900.5", "900.5"), ("900.5", "900.5"), "0.01", 15, 0, 0.456473895250863163),
+        (("900.5", "900.5"), ("900.5", "900.5"), "0.02", 25, 10, 0.237429289024568167),
+        (("115.25", "45.5"), ("105.5", "55.75"), "0.05", 15, 15, 0.523356738450763736),
+        # by the exact fraction of Beta(915, 915) and Beta(900, 930)
+        ((900, 900), (900, 900), "0.01", 15, 0, 0.45659318917565955),
+    ],
+)
+def test_effects_of_large_priors_keep_their_digits(full, ablated, band, i, j, expected):
+    *_, last = masses(Beta(*full), Beta(*ablated), 30, Fraction(band))
+    assert last.positive[i, j] == pytest.approx(expected, abs=LARGE)
+
+
+@pytest.mark.parametrize(
+    ("full", "ablated", "band", "k_max"),
+    [
+        (("0.5", "0.5"), ("0.5", "0.5"), "0.2", 60),
+        (("0.01", "1000"), ("1000", "0.01"), "0.2", 20),
+        (("0.3", "0.7"), ("0.7", "0.3"), "0.01", 30),
+        (("1.1", "0.9"), ("2.5", "0.01"), "0.5", 60),
+        (("0.5", "0.5"), ("900.5", "900.5"), "0.2", 12),
+        (("0.02", "900.5"), ("0.5", "0.5"), "0.001", 20),
+    ],
+)
+def test_nodes_that_two_rounds_confirm_serve_every_round(full, ablated, band, k_max):
+    # the first and the last round confirm the nodes; three times as many change no round by more
+    full, ablated, width = Beta(*full), Beta(*ablated), Fraction(1) - Fraction(band)
+    nodes = _settled_nodes(full, ablated, Fraction(band), k_max)
+    finer = smooth_nodes(3 * nodes.x.size, float(width))
+    for first, second in ((full, ablated), (ablated, full)):
+        coarse, fine = (
+            np.concatenate(
+                [
+                    mass[at, : k + 1, : k + 1].ravel()
+                    for rounds, mass in _exceedance(first, second, float(band), some, k_max)
+                    for at, k in enumerate(rounds.tolist())
+                ]
+            )
+            for some in (nodes, finer)
+        )
+        assert np.abs(coarse - fine).max() < LARGE
 
 
 def test_prior_limits_are_refused():
