@@ -188,10 +188,11 @@ def _part(sample: Sample, columns: NDArray[np.bool_], sign: int) -> Sample:
     pool = next(p for p in sample.pools if (p.bottom.any(axis=0) == columns).all())
     top, bottom = pool.top[:, columns], pool.bottom[:, columns]
     weights = tuple(sign * w for w, own in zip(sample.weights, columns, strict=True) if own)
-    sums = top.sum(axis=0)[:, None], bottom.sum(axis=0)[:, None]
-    estimate = float(evaluate(*sums, [float(w) for w in weights], "contrast")[0])
+    sums = top.sum(axis=0), bottom.sum(axis=0)
+    numbers = [float(w) for w in weights]
+    estimate = float(evaluate(sums[0][:, None], sums[1][:, None], numbers, "contrast")[0])
     pools = (Pool(pool.label, top, bottom),)
-    return Sample(pools, weights, "contrast", estimate, (-np.inf, np.inf), sample.tie)
+    return Sample(pools, weights, "contrast", *sums, estimate, (-np.inf, np.inf), sample.tie)
 
 
 def law_of_arms(first: BootstrapLaw, second: BootstrapLaw, ratio: bool, tie: float) -> ArmsLaw:

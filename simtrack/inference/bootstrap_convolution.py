@@ -42,7 +42,7 @@ def law_of_line(line: Line, tie: float) -> BootstrapLaw:
         spectrum = _product(
             _power(np.fft.rfft(_single(places), size), places.size) for places in line.places
         )
-        can = np.flatnonzero(reachable(line.places))
+        can = np.flatnonzero(reachable(line.places, line.size))
         weights = masked(np.fft.irfft(spectrum, size), can)
     return BootstrapLaw(line.values()[can], weights, tie=tie, ascending=True)
 
@@ -87,14 +87,14 @@ def reachable(pools: tuple[NDArray[np.int64], ...], size: int | None = None) -> 
     bits, top = 1, 0  # bit k stands for the sum k: adding a place is a shift
     for places in pools:
         steps = sorted(set(places.tolist()))
-        runs = _runs(steps)
+        runs, reach = _runs(steps), steps[-1]
         for draw in range(places.size):
-            gapless = steps[0] == 0 and bits.bit_count() == top + 1
-            if gapless and top >= steps[-1]:  # and so it stays
-                bits = (1 << (top + (places.size - draw) * steps[-1] + 1)) - 1
+            moved = _moved(bits, runs)
+            core = _settled(bits, moved, top, reach) if steps[0] == 0 < reach else None
+            if core is not None:
+                bits = _grown(bits, core, (places.size - draw) * reach)
                 break
-            bits = _moved(bits, runs)
-            top += steps[-1]
+            bits, top = moved, top + reach
         top = bits.bit_length() - 1
     length = size or 1 + sum(p.size * int(p.max()) for p in pools)
     packed = np.frombuffer(bits.to_bytes((length + 7) // 8, "little"), dtype=np.uint8)
@@ -121,6 +121,29 @@ def _moved(bits: int, runs: list[tuple[int, int]]) -> int:
             width *= 2
         found |= (spread if width == length else spread | spread << (length - width)) << first
     return found
+
+
+def _settled(before: int, after: int, top: int, reach: int) -> tuple[int, int] | None:
+    """Give the gapless core of the sums up to `top` if more draws only lengthen it, else None.
+
+    A core as long as the largest step grows by it at each draw. The sums below it are made of sums
+    below it, so once a draw leaves them as they are they stay; and so, seen from the top, above.
+    """
+    gaps = ~before & ((1 << (top + 1)) - 1)
+    middle = top // 2
+    low = (gaps & ((1 << middle) - 1)).bit_length()
+    above = gaps >> middle
+    high = middle + (above & -above).bit_length() - 2 if above else top
+    if high - low + 1 < reach:
+        return None
+    same_below = not (before ^ after) & ((1 << low) - 1)
+    return (low, high) if same_below and before >> high + 1 == after >> high + 1 + reach else None
+
+
+def _grown(bits: int, core: tuple[int, int], by: int) -> int:
+    low, high = core
+    ones = ((1 << (high - low + 1 + by)) - 1) << low
+    return (bits & ((1 << low) - 1)) | ones | ((bits >> high + 1) << high + 1 + by)
 
 
 def masked(noisy: Floats, can: NDArray[np.int64]) -> Floats:

@@ -137,8 +137,7 @@ def _whole_sums(sample: Sample) -> list[int] | None:
     """Give the observed denominators if those of all clusters are whole, else None."""
     if not all(_is_whole(pool.bottom) for pool in sample.pools):
         return None
-    sums = sum(pool.bottom.sum(axis=0) for pool in sample.pools)
-    found: list[int] = [int(m) for m in np.asarray(sums).tolist()]
+    found = [int(m) for m in sample.bottom.tolist()]
     return found if max(found) < _MOST_PART else None
 
 
@@ -175,13 +174,11 @@ def _combine(sample: Sample, factors: list[int], unit: int) -> tuple[list[Ints],
             whole.append(np.array(part, dtype=np.float64).reshape(top.shape))
             place += top.size
         tops = whole
-    largest = sum(
-        abs(f) * int(max(np.abs(top[:, c]).max() for top in tops)) for c, f in enumerate(factors)
-    )
+    largest = sum(abs(f) for f in factors) * int(max(np.abs(top).max() for top in tops))
     if largest * sample.clusters > _MOST_SUM or unit > _MOST_SUM:
         return None
-    numbers = [sum(f * top[:, c] for c, f in enumerate(factors)) for top in tops]
-    return [np.asarray(n).astype(np.int64) for n in numbers], unit
+    row = np.array(factors, dtype=np.float64)
+    return [(top * row).sum(axis=1).astype(np.int64) for top in tops], unit
 
 
 def _line(numbers: list[Ints], unit: int) -> Line:

@@ -101,6 +101,8 @@ class BootstrapLaw:
     @property
     def is_one_value(self) -> bool:
         """Whether every resample gives the same value."""
+        if self.ascending:
+            return float(self.cells[-1] - self.cells[0]) <= self.tie
         return float(self.cells.max() - self.cells.min()) <= self.tie
 
     def shares(self, value: float) -> Shares:

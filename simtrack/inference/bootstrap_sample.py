@@ -57,6 +57,8 @@ class Sample:
     weights : tuple of Fraction
         One a column. A contrast is Σ w r; a ratio is Σ_{w>0} w r over Σ_{w<0} |w| r.
     statistic : str
+    top, bottom : float64 arrays, shape (columns,)
+        The sums over all clusters as observed.
     estimate : float
     bounds : (float, float)
         Between which values the statistic must lie; infinite for scores beyond [0, 1].
@@ -68,6 +70,8 @@ class Sample:
     pools: tuple[Pool, ...]
     weights: tuple[Fraction, ...]
     statistic: BootstrapStatistic
+    top: Floats
+    bottom: Floats
     estimate: float
     bounds: tuple[float, float]
     tie: float
@@ -84,10 +88,9 @@ class Sample:
 
     def jackknife(self) -> tuple[Floats, ...]:
         """Give the statistic without each cluster, one array a pool."""
-        top = sum(pool.top.sum(axis=0) for pool in self.pools)
-        bottom = sum(pool.bottom.sum(axis=0) for pool in self.pools)
         return tuple(
-            self.evaluate((top - pool.top).T, (bottom - pool.bottom).T) for pool in self.pools
+            self.evaluate((self.top - pool.top).T, (self.bottom - pool.bottom).T)
+            for pool in self.pools
         )
 
 
@@ -133,17 +136,18 @@ def checked_sample(
     top, bottom = totals.numerator, totals.denominator
     if len(used) != len(totals.conditions):
         top, bottom = top[:, used], bottom[:, used]
-    _check_cells(totals, used, top, bottom)
+    sums: tuple[Floats, Floats] = (top.sum(axis=0), bottom.sum(axis=0))
+    _check_cells(totals, used, top, bottom, sums)
     pools, notes = _pools(totals, used, top, bottom, groups, strata)
     _refuse_single(pools)
-    sums = top.sum(axis=0)[:, None], bottom.sum(axis=0)[:, None]
-    estimate = float(evaluate(*sums, [float(w) for w in exact], statistic)[0])
+    numbers = [float(w) for w in exact]
+    estimate = float(evaluate(sums[0][:, None], sums[1][:, None], numbers, statistic)[0])
     if math.isnan(estimate):
         raise InputError(
             "totals", "such that the ratio is defined", "a ratio over 0", cure="Take a difference."
         )
     bounds, scale = _range(top, bottom, exact, statistic, estimate)
-    return Sample(pools, exact, statistic, estimate, bounds, _ROUNDING * scale, notes)
+    return Sample(pools, exact, statistic, *sums, estimate, bounds, _ROUNDING * scale, notes)
 
 
 def _weights(
@@ -175,13 +179,16 @@ def _fraction(weight: float | Fraction) -> Fraction:
     return near if float(near) == value else Fraction(value)
 
 
-def _check_cells(totals: Totals, used: list[int], top: Floats, bottom: Floats) -> None:
-    if not (np.isfinite(top).all() and np.isfinite(bottom).all()):
+def _check_cells(
+    totals: Totals, used: list[int], top: Floats, bottom: Floats, sums: tuple[Floats, Floats]
+) -> None:
+    if not all(map(math.isfinite, (*sums[0].tolist(), *sums[1].tolist()))):
         cure = "Leave unscored trials out of both parts."
         raise InputError("totals", "finite", "NaN or infinity", cure=cure)
-    if bottom.min(initial=0.0) < 0 or (top[bottom == 0] != 0).any():
+    smallest = bottom.min() if bottom.size else 0.0
+    if smallest < 0 or (smallest == 0 and (top[bottom == 0] != 0).any()):
         raise InputError("totals", "0 over 0 or over a denominator above 0 in each cell")
-    for place, total in enumerate(bottom.sum(axis=0).tolist()):
+    for place, total in enumerate(sums[1].tolist()):
         if total == 0:
             label = "/".join(totals.conditions[used[place]]) or totals.name
             raise InputError("totals", "with trials in each column", "none", where=label)
@@ -201,12 +208,12 @@ def _pools(
         if len(groups) != totals.shape[1]:
             raise InputError("groups", f"one label for each of {totals.shape[1]} columns", groups)
         return _arms([groups[c] for c in used], top, bottom), ()
+    if strata is None and bottom.size and bottom.min() > 0:
+        return (Pool("all", top, bottom),), ()
     present: NDArray[np.bool_] = np.asarray(bottom.any(axis=1))
     notes = _presence(bottom, present)
     if strata is None:
-        if not present.all():
-            top, bottom = top[present], bottom[present]
-        return (Pool("all", top, bottom),), notes
+        return (Pool("all", top[present], bottom[present]),), notes
     if len(strata) != totals.shape[0]:
         raise InputError("strata", f"one label for each of {totals.shape[0]} clusters", len(strata))
     pools = []

@@ -281,6 +281,19 @@ def test_impossible_places_carry_no_mass():
     assert (law.weights >= 0).all()
 
 
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=9), min_size=1, max_size=2))
+def test_what_can_be_reached_is_what_sets_of_sums_say(pools):
+    """Gaps at both ends settle after some draws; the short way must not change the set."""
+    shifted = [[x - min(p) for x in p] * 3 for p in pools]
+    sums = {0}
+    for pool in shifted:
+        for _ in pool:
+            sums = {s + x for s in sums for x in set(pool)}
+    found = reachable(tuple(np.array(p) for p in shifted))
+    assert set(np.flatnonzero(found).tolist()) == sums
+
+
 def test_decimal_scores_lie_on_a_line():
     half = Totals.from_arrays([1.5, 2.0, 0.5], [2, 2, 2], square=[1, 2, 1])
     found = bootstrap(half)
