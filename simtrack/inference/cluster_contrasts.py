@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from simtrack.counts import Totals
 from simtrack.errors import InputError
 
-__all__ = ["ClusterContrasts", "cluster_contrasts"]
+__all__ = ["ClusterContrasts", "cluster_contrasts", "contrast_table"]
 
 #: Weights such as 1/3 come as floats; they are read as the simple fractions that they were.
 _MOST_DENOMINATOR = 10_000
@@ -88,6 +88,35 @@ def cluster_contrasts(totals: Totals, weights: ArrayLike | None = None) -> Clust
     labels = tuple(totals.clusters[g] for g in np.flatnonzero(here))
     notes = (f"clusters left out, which lack a term: {left_out}",) if left_out else ()
     return ClusterContrasts(values, labels, left_out, _skewness(values), notes)
+
+
+def contrast_table(totals: Totals, weights: ArrayLike) -> NDArray[np.float64]:
+    """What is each of several contrasts within each cluster: the table that `max_t` takes?
+
+    Parameters
+    ----------
+    totals : Totals
+        Shape (clusters, terms).
+    weights : array_like, shape (contrasts, terms)
+
+    Returns
+    -------
+    float64, shape (clusters, contrasts)
+        NaN where a cluster lacks a term that the contrast needs.
+
+    Examples
+    --------
+    >>> totals = Totals.from_arrays([[3, 1, 2], [2, 2, 0]], [[4, 4, 4], [4, 4, 0]])
+    >>> contrast_table(totals, [[1, -1, 0], [1, 0, -1]]).tolist()
+    [[0.5, 0.25], [0.0, nan]]
+    """
+    rows = np.atleast_2d(np.asarray(weights, dtype=np.float64))
+    table = np.full((len(totals.clusters), len(rows)), np.nan)
+    place = {label: g for g, label in enumerate(totals.clusters)}
+    for column, row in enumerate(rows):
+        found = cluster_contrasts(totals, row)
+        table[[place[c] for c in found.clusters], column] = [float(v) for v in found.values]
+    return table
 
 
 def _weights(weights: ArrayLike | None, terms: int) -> list[Fraction | float]:

@@ -163,6 +163,8 @@ def permutation_totals(
     first: int = 0,
     second: int = 1,
     *,
+    strata: Sequence[str] | None = None,
+    statistic: PermutationStatistic = "mean-difference",
     alternative: Alternative = "two-sided",
     n_resamples: int | None = None,
     seed: int = 0,
@@ -170,6 +172,14 @@ def permutation_totals(
     """How unusual is the difference of the mean cluster rates of two arms that share no cluster?
 
     Every cluster counts alike, whatever its number of trials.
+
+    Parameters
+    ----------
+    totals : Totals
+        Clusters by conditions; a cluster has trials in one of the two.
+    strata : sequence of str, shape (clusters of totals,), optional
+    statistic, alternative, n_resamples, seed
+        As for `permutation_test`.
 
     Raises
     ------
@@ -189,8 +199,17 @@ def permutation_totals(
         raise InputError(
             "totals", "of arms that share no cluster", f"{shared} shared", cure="Use sign-flip."
         )
+    if strata is not None and len(strata) != len(totals.clusters):
+        raise InputError("strata", f"a label for {len(totals.clusters)} clusters", len(strata))
     one, two = _cluster_rates(totals.column(first)), _cluster_rates(totals.column(second))
-    return permutation_test(one, two, alternative=alternative, n_resamples=n_resamples, seed=seed)
+    labels = None
+    if strata is not None:
+        in_first, in_second = (np.flatnonzero(bottom[:, side] > 0).tolist() for side in (0, 1))
+        labels = [strata[g] for g in in_first], [strata[g] for g in in_second]
+    return permutation_test(
+        one, two, strata=labels, statistic=statistic,
+        alternative=alternative, n_resamples=n_resamples, seed=seed,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

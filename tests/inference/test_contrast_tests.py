@@ -14,13 +14,14 @@ from simtrack.counts import Counts, Totals
 from simtrack.errors import InputError
 from simtrack.estimands import RATE, Contrast
 from simtrack.inference import sign_flip, sign_flip_interval
-from simtrack.inference.cluster_contrasts import cluster_contrasts
+from simtrack.inference.cluster_contrasts import cluster_contrasts, contrast_table
 from simtrack.inference.contrast_tests import (
     sign_flip_contrast,
     sign_flip_contrast_interval,
     sign_flip_stratified,
     sign_test_contrast,
 )
+from simtrack.inference.maxt import max_t
 
 PASSED = [[4, 1], [3, 1], [4, 2], [2, 2], [4, 0], [3, 0], [4, 1]]
 
@@ -82,6 +83,17 @@ def test_thirds_stay_exact():
     assert found.values == (Fraction(2, 9), Fraction(1, 3))
     irrational = cluster_contrasts(totals, [2**0.5, 1.0, 0.0])
     assert isinstance(irrational.values[0], float)
+
+
+def test_a_table_of_contrasts_leaves_room_for_missing_clusters():
+    totals = Totals.from_arrays(
+        [[3, 1, 0], [2, 2, 1], [0, 1, 1]], [[4, 4, 0], [4, 4, 2], [0, 4, 4]]
+    )
+    table = contrast_table(totals, [[1, -1, 0], [0, 1, -1]])
+    assert table.ravel().tolist() == pytest.approx(
+        [0.5, np.nan, 0.0, 0.0, np.nan, 0.0], nan_ok=True
+    )
+    assert max_t(table).clusters.tolist() == [2, 2]
 
 
 def test_scores_are_reals():
@@ -169,6 +181,11 @@ def test_drawn_interval_is_near_the_exact_one():
                                  strict=True):  # fmt: skip
         assert abs(end - right) < 5 * error
     assert drawn.attained == 1 - Fraction(2 * 500, 20_001)
+    # Six differences: the empty subset is 1 of 64 draws and shifts the rank by one.
+    six = [1.0, 2.1, 4.3, 8.7, 16.2, -3.3]
+    means = sorted(sum(c) / k for k in range(1, 7) for c in itertools.combinations(six, k))
+    small = sign_flip_interval(six, level=0.9, n_resamples=20_000, seed=8)
+    assert (small.low, small.high) == pytest.approx((means[2], means[-3]))  # floor(.05 x 64) = 3
     few = sign_flip_interval(d, n_resamples=10)
     assert few.notes == ("10 draws over 67 differences have no interval at 0.95: draw more",)
     many_reals = sign_flip_interval(np.random.default_rng(7).normal(size=50), n_resamples=999)

@@ -252,6 +252,19 @@ def test_totals_of_arms_that_share_no_cluster():
         permutation_totals(Totals.from_arrays([[1, 1]], [[2, 2]]))
 
 
+def test_totals_within_strata():
+    totals = Totals.from_arrays([[3, 0], [2, 0], [0, 1], [0, 0], [1, 0]],
+                                [[4, 0], [2, 0], [0, 3], [0, 5], [9, 0]])  # fmt: skip
+    found = permutation_totals(totals, strata=["a", "b", "a", "b", "c"])
+    plain = permutation_test(
+        [Fraction(3, 4), 1], [Fraction(1, 3), 0], strata=(["a", "b"], ["a", "b"])
+    )
+    assert (found.exact, found.statistic) == (plain.exact, plain.statistic)
+    assert found.exact == Fraction(2, 4)
+    with pytest.raises(InputError, match="a label for 5 clusters"):
+        permutation_totals(totals, strata=["a"])
+
+
 def test_totals_of_scores():
     totals = Totals.from_arrays([[1.5, 0], [0, 0.25]], [[2, 0], [0, 1]], square=[[2, 0], [0, 1]])
     assert permutation_totals(totals).statistic == 0.5

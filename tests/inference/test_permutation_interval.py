@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from simtrack.inference.inverted_interval import ends_of_draws
 from simtrack.inference.permutation import permutation_test
 from simtrack.inference.permutation_interval import _by_law, _by_listing, permutation_interval
 
@@ -84,6 +85,21 @@ def test_drawn_intervals_hold_what_the_same_size_of_test_does_not_reject():
     assert found.attained == 1 - Fraction(2, 40)
     few = permutation_interval(ONE, TWO, n_resamples=19)
     assert (few.low, few.notes) == (None, ("19 draws have no interval at 0.95: draw more",))
+
+
+def test_drawing_the_own_assignment_counts_beyond_either_end():
+    """Of 70 assignments the data's own comes up in 1 of 70 draws: it shifts the rank by one."""
+    one, two = [12.0, 15.5, 11.25, 19.7], [8.0, 11.1, 9.3, 7.6]
+    gaps = exchange_gaps([Fraction(str(x)) for x in one], [Fraction(str(x)) for x in two])
+    found = permutation_interval(one, two, level=0.9, n_resamples=20_000, seed=5)
+    assert found.low == pytest.approx(float(gaps[2]), rel=1e-12)  # floor(.05 x 70) = 3
+    assert found.high == pytest.approx(float(gaps[-3]), rel=1e-12)
+
+
+def test_ends_of_draws_are_order_statistics():
+    low, high, errors = ends_of_draws(np.arange(100.0, 0.0, -1.0), 10)
+    assert (low, high) == (10.0, 91.0)
+    assert errors == (3.0, 3.0)  # sqrt(10 x .9) = 3 ranks to either side, each rank 1 apart
 
 
 def test_too_few_assignments_are_refused():

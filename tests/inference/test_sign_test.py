@@ -43,6 +43,7 @@ def test_floors_of_six_and_twelve_clusters():
     assert six.refusal(0.03) == (
         "the smallest two-sided p of 6 up and 0 down is 1/32 = 0.03125, above 0.03"
     )
+    assert sign_test([1] * 5).refusal(0.0625) is None  # reached, if only just
     assert sign_test([1] * 5 + [0]).refusal(0.05) is not None  # a tie is no cluster
     assert sign_test([1] * 5, alternative="greater").refusal(0.05) is None
 
