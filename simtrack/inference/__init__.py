@@ -6,6 +6,9 @@ from simtrack.inference.agreement_cohen import cohen_kappa
 from simtrack.inference.agreement_many import fleiss_kappa, gwet_ac
 from simtrack.inference.agreement_ratings import Ratings
 from simtrack.inference.binomial import clopper_pearson, jeffreys, mid_p
+from simtrack.inference.bootstrap import bootstrap
+from simtrack.inference.bootstrap_law import BootstrapLaw
+from simtrack.inference.bootstrap_result import BootstrapInterval
 from simtrack.inference.cluster_contrasts import (
     ClusterContrasts,
     cluster_contrasts,
@@ -106,6 +109,8 @@ __all__ = [
     "Adjusted",
     "Agreement",
     "Auroc",
+    "BootstrapInterval",
+    "BootstrapLaw",
     "ClusterContrasts",
     "ClusteredRates",
     "EffectSize",
@@ -133,6 +138,7 @@ __all__ = [
     "benjamini_hochberg",
     "benjamini_yekutieli",
     "bonferroni",
+    "bootstrap",
     "clopper_pearson",
     "clopper_pearson_pooled",
     "cluster_contrasts",
