@@ -26,6 +26,9 @@ MOST_MULTISETS = math.comb(23, 12)
 #: Pairs that are added at once: some hundred kB a column, so that they stay in the cache.
 _PAIRS = 1 << 15
 _EXACT = 2**53
+#: Multinomial coefficients of so many draws are finite floats.
+_MOST_DRAWS = 1000
+_TOO_MANY = 10**15
 
 
 class _Listed(NamedTuple):
@@ -45,6 +48,8 @@ class _Types(NamedTuple):
 def count_multisets(pools: tuple[Floats, ...]) -> int:
     """Count the multisets that differ: pools of rows, shape (clusters, columns).
 
+    A pool of more than 1,000 clusters counts as one that has too many: 10^15.
+
     Examples
     --------
     >>> count_multisets((np.arange(24.0).reshape(12, 2),)), count_multisets((np.ones((40, 2)),))
@@ -53,6 +58,8 @@ def count_multisets(pools: tuple[Floats, ...]) -> int:
     total = 1
     for rows in pools:
         size = len(rows)
+        if size > _MOST_DRAWS:
+            return _TOO_MANY
         kinds = len({row.tobytes() for row in np.ascontiguousarray(rows)})
         total *= math.comb(size + kinds - 1, size)
     return total

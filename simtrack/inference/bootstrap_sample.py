@@ -136,7 +136,8 @@ def checked_sample(
     top, bottom = totals.numerator, totals.denominator
     if len(used) != len(totals.conditions):
         top, bottom = top[:, used], bottom[:, used]
-    sums: tuple[Floats, Floats] = (top.sum(axis=0), bottom.sum(axis=0))
+    with np.errstate(invalid="ignore"):  # infinities are refused below
+        sums: tuple[Floats, Floats] = (top.sum(axis=0), bottom.sum(axis=0))
     _check_cells(totals, used, top, bottom, sums)
     pools, notes = _pools(totals, used, top, bottom, groups, strata)
     _refuse_single(pools)

@@ -205,6 +205,9 @@ def test_h15_nan_is_never_counted_as_data():
     spoiled = Totals(x, ones, x, tuple("abcde"))
     with pytest.raises(InputError, match="totals must be finite, got NaN or infinity"):
         bootstrap(spoiled)
+    opposite = Totals(np.array([[np.inf], [-np.inf]]), ones[:2], ones[:2], ("a", "b"))
+    with pytest.raises(InputError, match="totals must be finite"):
+        bootstrap(opposite)
     here = ~np.isnan(x[:, 0])
     assert int((~here).sum()) == 2
     kept = bootstrap(Totals.from_arrays(x[here], ones[here]))

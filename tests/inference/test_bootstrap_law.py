@@ -294,6 +294,21 @@ def test_what_can_be_reached_is_what_sets_of_sums_say(pools):
     assert set(np.flatnonzero(found).tolist()) == sums
 
 
+def test_many_clusters_of_few_kinds_are_listed():
+    """300 clusters of two kinds have 301 multisets, with binomial masses."""
+    data = Totals.from_arrays([1] * 200 + [0] * 100, [2] * 200 + [3] * 100)
+    found = bootstrap(data, method="multisets")
+    assert found.why == "300 clusters have 301 multisets"
+    for k in (180, 200, 230):
+        mass = Fraction(math.comb(300, k) * 2**k, 3**300)
+        at = found.law.shares(k / (2 * k + 3 * (300 - k))).at
+        assert at == pytest.approx(float(mass), rel=1e-10)
+    many = Totals.from_arrays([1, 0] * 700, [2, 3] * 700)
+    with pytest.raises(InputError, match="method must be one that lists at most"):
+        bootstrap(many, method="multisets")
+    assert bootstrap(many, kind="studentized", n_resamples=200).route == "monte-carlo"
+
+
 def test_decimal_scores_lie_on_a_line():
     half = Totals.from_arrays([1.5, 2.0, 0.5], [2, 2, 2], square=[1, 2, 1])
     found = bootstrap(half)
