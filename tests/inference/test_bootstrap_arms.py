@@ -65,6 +65,22 @@ def test_arms_by_themselves_equal_all_resamples(kind, monkeypatch):
     assert found.standard_error == pytest.approx(float(variance) ** 0.5, abs=TOLERANCE)
 
 
+def test_an_arm_of_two_columns_may_be_undefined(monkeypatch):
+    """The mean of two models, one of which lacks a cluster, less another arm."""
+    top = [[1, 0, 0], [2, 1, 0], [0, 1, 0], [0, 0, 1], [0, 0, 2]]
+    bottom = [[2, 0, 0], [3, 2, 0], [1, 3, 0], [0, 0, 3], [0, 0, 2]]
+    weights = [Fraction(1, 2), Fraction(1, 2), -1]
+    data = Totals.from_arrays(top, bottom)
+    joint = bootstrap(data, weights, groups="aab", method="multisets")
+    assert joint.undefined == pytest.approx(1 / 27, rel=1e-13)  # the first cluster three times
+    monkeypatch.setattr(bootstrap_routes, "_FEW_MULTISETS", 0)
+    apart = bootstrap(data, weights, groups="aab")
+    assert apart.route == "independent-arms"
+    assert apart.undefined == pytest.approx(1 / 27, rel=1e-13)
+    for ours, theirs in zip(apart.law.table(), joint.law.table(), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=TOLERANCE)
+
+
 @pytest.mark.parametrize("kind", ["contrast", "ratio"])
 @pytest.mark.parametrize("listed", [1 << 20, 5])
 def test_quantiles_by_counting_equal_those_of_the_listed_law(kind, listed, monkeypatch):

@@ -124,6 +124,36 @@ def test_studentized_equals_enumeration(data, statistic):
     assert [found.low, found.high] == pytest.approx(right, abs=1e-9)
 
 
+def test_the_linearised_error_is_the_clustered_one():
+    from simtrack.inference.bootstrap_sample import checked_sample
+    from simtrack.inference.bootstrap_studentize import standard_errors, with_products
+    from simtrack.inference.clustered import clustered_rates
+
+    totals = Totals.from_arrays(*RATIO)
+    sample = checked_sample(totals, None, "contrast", None, None)
+    sums = with_products(sample.pools[0]).sum(axis=0)[:, None]
+    right = clustered_rates(totals).clustered_se[0]
+    assert standard_errors(sample, sums)[0] == pytest.approx(right, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["contrast", "ratio"])
+def test_the_error_of_independent_arms_adds_up(kind):
+    """Variances of both arms, each with its own G/(G-1); for a ratio on its relative scale."""
+    from simtrack.inference.bootstrap_sample import checked_sample
+    from simtrack.inference.bootstrap_studentize import standard_errors, with_products
+    from simtrack.inference.clustered import clustered_rates
+
+    top, bottom = [[3, 1], [1, 4], [0, 2], [2, 0]], [[4, 2], [5, 4], [1, 3], [2, 0]]
+    totals = Totals.from_arrays(top, bottom)
+    sample = checked_sample(totals, None, kind, ["a", "b"], None)
+    sums = sum(with_products(pool).sum(axis=0) for pool in sample.pools)
+    found = standard_errors(sample, sums[:, None])[0]
+    rates = clustered_rates(totals)
+    (p, q), (e, f) = rates.rate, rates.clustered_se
+    right = math.hypot(e, f) if kind == "contrast" else p / q * math.hypot(e / p, f / q)
+    assert found == pytest.approx(right, rel=1e-12)
+
+
 RESAMPLES = 20_000
 
 
