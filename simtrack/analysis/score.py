@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from simtrack.analysis.compare import Comparison, compare
 from simtrack.analysis.estimate import Estimates, estimate
-from simtrack.counts import Factor, Loss
+from simtrack.counts import NO_LABEL, Factor, Loss, Losses
 from simtrack.errors import DataError, InputError
 from simtrack.estimands import Estimand
 from simtrack.options import MissingCluster, Status
 from simtrack.records import Accounting, Records, account
+from simtrack.validate import confidence_level
 
 __all__ = ["ALIASES", "MetricScore", "Score", "find_factor", "score"]
 
@@ -131,9 +132,11 @@ def score(
     >>> found.accounting.planned, found.estimates.rows[0].rate
     (5, 0.75)
     """
+    confidence_level("level", level)
     records = _with_metrics(_with_scores(_with_rows(records, cluster)))
     unit = find_factor(records, cluster) if cluster else _default_cluster(records)
-    names = tuple(find_factor(records, name) for name in by) or _telling(records, unit)
+    asked = dict.fromkeys(find_factor(records, name) for name in by)
+    names = tuple(asked) or _telling(records, unit)
     records, unit = _nested(records, unit, names)
     if unit in names:
         raise InputError("by", f"other than the cluster, {unit}")
@@ -156,10 +159,20 @@ def score(
                 missing_cluster=missing_cluster,
             )  # fmt: skip
         parts.append(MetricScore(metric, _account(records, metric, names), estimates, pair))
-    losses = dict.fromkeys(x for part in parts for x in part.estimates.losses.entries)
+    losses = dict.fromkeys(
+        (*(x for part in parts for x in part.estimates.losses.entries), *_elsewhere(records, parts))
+    )
     return Score(
         names, unit, tuple(parts), tuple(losses), (*records.notes, *_pooled(records, names, unit))
     )
+
+
+def _elsewhere(records: Records, parts: Sequence[MetricScore]) -> list[Loss]:
+    """Find the rowless losses of metrics that no row has, as of a log that failed at once."""
+    known = {None, *(part.metric for part in parts)}
+    if not _has_metrics(records):
+        return []
+    return [x for x in records.losses.entries if dict(x.where).get("metric") not in known]
 
 
 def _with_rows(records: Records, cluster: str | None) -> Records:
@@ -175,7 +188,14 @@ def _with_metrics(records: Records) -> Records:
     if metric is None or not metric.compact().levels or (metric.codes >= 0).all():
         return records
     labels = [label if label is not None else UNNAMED for label in metric.values()]
-    return records.with_factors(metric=Factor.from_values(labels))
+    named = records.with_factors(metric=Factor.from_values(labels))
+    # A log without a scorer calls the metric of its rowless losses NO_LABEL.
+    losses = tuple(
+        replace(x, where=tuple((k, UNNAMED if (k, v) == ("metric", NO_LABEL) else v)
+                               for k, v in x.where))
+        for x in records.losses.entries
+    )  # fmt: skip
+    return replace(named, losses=Losses(losses))
 
 
 def _pooled(records: Records, by: Sequence[str], unit: str) -> list[str]:

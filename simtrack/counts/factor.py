@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -104,20 +105,32 @@ class Factor:
         """Give rows without a label one that says so, after all others."""
         if (self.codes >= 0).all():
             return self
-        if level in self.levels:
-            return Factor(
-                self.levels, np.where(self.codes < 0, self.levels.index(level), self.codes)
-            )
         codes = np.where(self.codes < 0, len(self.levels), self.codes)
-        return Factor((*self.levels, level), codes)
+        return Factor((*self.levels, self.fresh(level)), codes)
+
+    def fresh(self, level: str) -> str:
+        """Give `level`, or where a real label is called so, a name like it that is free.
+
+        Examples
+        --------
+        >>> Factor.from_values(["(none)", "a"]).fresh("(none)")
+        '(none) 2'
+        """
+        taken, name, k = set(self.levels), level, 2
+        while name in taken:
+            name, k = f"{level} {k}", k + 1
+        return name
 
     def code_of(self, level: str, name: str) -> int:
-        """Give the code of `level`, or refuse it and print the levels there are."""
-        try:
-            return self.levels.index(level)
-        except ValueError:
-            shown = ", ".join(self.levels[:12]) + (" …" if len(self.levels) > 12 else "")
-            raise InputError(name, f"one of {shown}", repr(level)) from None
+        """Give the code of `level`, or refuse it and print the levels there are.
+
+        A level is also found by its text in Unicode's composed form (NFC), which readers give.
+        """
+        for form in (level, unicodedata.normalize("NFC", level)):
+            if form in self.levels:
+                return self.levels.index(form)
+        shown = ", ".join(self.levels[:12]) + (" …" if len(self.levels) > 12 else "")
+        raise InputError(name, f"one of {shown}", repr(level))
 
     @staticmethod
     def concatenate(parts: Sequence[Factor]) -> Factor:
@@ -139,8 +152,13 @@ def natural_order(labels: Iterable[str]) -> list[str]:
 
 
 def _natural_key(label: str) -> tuple[list[tuple[int, int, str]], str]:
-    parts = [part for part in _DIGITS.split(label) if part]
-    keyed = [(0, int(p), "") if p.isascii() and p.isdigit() else (1, 0, p) for p in parts]
+    # Digits without leading zeros compare as numbers by length, then text: an int of thousands of
+    # digits is refused by Python.
+    keyed = [
+        (0, len(bare := p.lstrip("0")), bare) if p.isascii() and p.isdigit() else (1, 0, p)
+        for p in _DIGITS.split(label)
+        if p
+    ]
     return keyed, label
 
 

@@ -14,7 +14,10 @@ from simtrack.counts.tally import group_rows
 from simtrack.counts.totals import Totals
 from simtrack.errors import InputError
 
-__all__ = ["Sums", "spread"]
+__all__ = ["LARGEST", "Sums", "spread"]
+
+#: The largest score that is added up: fourth powers of it, over many trials, stay finite.
+LARGEST = 1e60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,9 +49,18 @@ class Sums:
         cluster_name: str = "cluster",
         losses: Losses | None = None,
     ) -> Sums:
-        """Add up finite scores by cluster and condition; the order of the rows is no matter."""
+        """Add up finite scores by cluster and condition; the order of the rows is no matter.
+
+        Scores beyond `LARGEST` are refused, since sums of their powers leave what a float holds.
+        """
         if not np.isfinite(values).all():
             raise InputError("score", "finite", "NaN or infinity")
+        largest = float(np.abs(values).max(initial=0.0))
+        if largest > LARGEST:
+            raise InputError(
+                "score", f"between -{LARGEST:g} and {LARGEST:g}", f"{largest:g} in size",
+                cure="Scale the scores, or leave out the trials that cannot be meant.",
+            )  # fmt: skip
         grouping = group_rows({"cluster": cluster, **conditions}, values.size)
         factors = dict(grouping.factors)
         return cls(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from simtrack.counts import Counts, Factor, Losses, Sums
 from simtrack.errors import InputError
-from simtrack.options import MissingCluster
+from simtrack.options import MissingCluster, Status, choice
+from simtrack.records.plain_columns import as_labels, as_list, as_numbers, is_numeric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,6 +63,8 @@ class Records:
         both = set(self.factors) & set(self.numbers)
         if both:
             raise InputError("columns", "either labels or numbers", ", ".join(sorted(both)))
+        for level in self.factors["status"].levels if "status" in self.factors else ():
+            choice("status", level, Status)
 
     @classmethod
     def from_columns(
@@ -73,19 +76,27 @@ class Records:
     ) -> Records:
         """Build a table from plain columns: text becomes labels, numbers stay numbers.
 
-        None is missing in a column of labels, None or NaN in a column of numbers. Integers become
-        labels unless the column is `value`, `signal`, or holds floats.
+        None, NaN, and pandas' NA and NaT are missing. Integers become labels unless the column is
+        `value` or `signal`; a column of floats is one of numbers.
+
+        Raises
+        ------
+        InputError
+            No mapping of names to lists, a score that is no number, a label that is nested, a
+            status that is no `Status`, or columns of several lengths.
         """
+        if not isinstance(columns, Mapping):
+            raise InputError("columns", "a mapping from names to lists", type(columns).__name__)
         factors: dict[str, Factor] = {}
         numbers: dict[str, NDArray[np.float64]] = {}
         for name, column in columns.items():
-            if _is_numeric(name, column):
-                numbers[name] = np.array(
-                    [np.nan if v is None else v for v in column], dtype=np.float64
-                )
+            listed = as_list(name, column)
+            if is_numeric(name, listed):
+                numbers[name] = as_numbers(name, listed)
             else:
-                labels = [None if v is None else str(v) for v in column]
-                factors[name] = Factor.from_values(labels, (levels or {}).get(name))
+                factors[name] = Factor.from_values(
+                    as_labels(name, listed), (levels or {}).get(name)
+                )
         return cls(factors, numbers, kind=kind)
 
     def __len__(self) -> int:
@@ -107,13 +118,20 @@ class Records:
         return self.factors[name]
 
     def select(self, **labels: str | Sequence[str]) -> Records:
-        """Keep the rows with these labels: `select(metric="clean", model=["a", "b"])`."""
+        """Keep the rows with these labels: `select(metric="clean", model=["a", "b"])`.
+
+        Losses that are known to have another label go with the rows; those that do not say stay.
+        """
         keep = np.ones(len(self), dtype=bool)
+        losses = self.losses.entries
         for name, wanted in labels.items():
             factor = self.factor(name)
             listed = [wanted] if isinstance(wanted, str) else list(wanted)
-            keep &= np.isin(factor.codes, [factor.code_of(w, name) for w in listed])
-        return self.take(keep)
+            codes = [factor.code_of(w, name) for w in listed]
+            keep &= np.isin(factor.codes, codes)
+            kept = {factor.levels[code] for code in codes}
+            losses = tuple(x for x in losses if dict(x.where).get(name) in (None, *kept))
+        return replace(self.take(keep), losses=Losses(losses))
 
     def take(self, index: NDArray[np.intp] | NDArray[np.bool_]) -> Records:
         """Keep the rows that `index` (positions or a mask) selects; losses stay as they are."""
@@ -196,13 +214,6 @@ class Records:
         self, factors: Mapping[str, Factor], numbers: Mapping[str, NDArray[np.float64]]
     ) -> Records:
         return Records(factors, numbers, self.losses, self.parents, self.kind, self.notes)
-
-
-def _is_numeric(name: str, column: Sequence[object]) -> bool:
-    present = [v for v in column if v is not None]
-    if name in {"value", "signal"}:
-        return True
-    return bool(present) and all(isinstance(v, float) for v in present)
 
 
 def _labels_of(part: Records, name: str) -> Factor:

@@ -178,6 +178,8 @@ def _cluster_labels(
     codes = factor.codes.copy()
     codes[without] = len(factor.levels) + np.arange(without.size, dtype=np.int32)
     own = tuple(f"(row {row + 1})" for row in without.tolist())
+    if not set(own).isdisjoint(factor.levels):
+        own = tuple(map(factor.fresh, own))
     return Factor(factor.levels + own, codes)
 
 

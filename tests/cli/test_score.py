@@ -212,3 +212,46 @@ def test_a_pipe_of_ascii_is_no_fault():
     command = [sys.executable, "-m", "simtrack", "calibrate"]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=env)
     assert done.stdout.startswith("Rule: threshold 0.8")
+
+
+def test_where_takes_the_losses_of_other_files_away(simtrack, tmp_path, logs):
+    import shutil
+
+    for name in ("failed.eval", "left_out.eval"):
+        shutil.copy(logs / name, tmp_path / name)
+    both = simtrack(
+        "score", "failed.eval", "left_out.eval", "--where", "file=failed.eval", "--json"
+    )
+    alone = simtrack("score", "failed.eval", "--json")
+    assert both.json["losses"] == alone.json["losses"]
+    assert both.json["metrics"][0]["accounting"] == alone.json["metrics"][0]["accounting"]
+
+
+def test_a_column_named_twice_groups_once(simtrack, table):
+    twice = simtrack("score", table, *MAP, "--by", "model,model", "--json")
+    assert twice.json == simtrack("score", table, *MAP, "--by", "model", "--json").json
+
+
+def test_a_level_of_almost_nothing_is_refused(simtrack, table):
+    done = simtrack("score", table, *MAP, "--level", "1e-320")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "simtrack: level must be a share from 0.01 to 0.9999999, got 1e-320.\n"
+
+
+def test_scores_beyond_any_sum_are_refused(simtrack, tmp_path):
+    path = write(tmp_path / "x.csv", "unit,value\na,1e308\nb,-1e308\nc,1e308\n")
+    done = simtrack("score", path)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.count("\n") == 1
+    assert "score must be between -1e+60 and 1e+60" in done.err
+
+
+def test_losses_of_a_metric_without_a_row_are_told(simtrack, tmp_path, logs):
+    # A second run that failed before its first sample: five planned trials, no scorer known.
+    empty = {"version": 2, "status": "error", "eval": {"task": "t", "model": "m", "dataset":
+             {"samples": 5}, "config": {"epochs": 1}}, "plan": {}, "samples": []}  # fmt: skip
+    import json
+
+    path = write(tmp_path / "b.json", json.dumps(empty))
+    found = simtrack("score", str(logs / "left_out.eval"), path, "--json").json
+    assert sum(x["n"] for x in found["losses"] if x["where"].get("source") == "b.json") == 5

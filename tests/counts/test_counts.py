@@ -152,3 +152,14 @@ def test_totals_drop_empty_clusters_by_column():
     assert totals.column(1).clusters == ("1",)
     assert totals.rates().tolist() == [0.5, 1.0]
     assert np.isnan(Totals.from_arrays([0], [0]).rates()[0])
+
+
+def test_digits_of_any_length_are_ordered_as_numbers():
+    long = "9" * 5000
+    labels = [f"q1{long}", f"q{long}", "q007", "q7", "q10"]
+    assert natural_order(labels) == ["q007", "q7", "q10", f"q{long}", f"q1{long}"]
+
+
+def test_scores_whose_sums_would_overflow_are_refused():
+    with pytest.raises(InputError, match=r"score must be between -1e\+60 and 1e\+60, got 1e\+308"):
+        Sums.from_rows(np.array([1e308, 1.0]), Factor.from_values(["a", "b"]), {})
