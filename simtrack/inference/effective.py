@@ -24,7 +24,7 @@ SPARSE_CLUSTERS = 5
 #: From this share of all trials on, one cluster is told of.
 LARGE_SHARE = 0.3
 #: Fewer degrees of freedom say no more: the interval is all of [0, 1] before.
-LEAST_DF = 0.1
+LEAST_DF = 0.25
 
 Floats = NDArray[np.float64]
 

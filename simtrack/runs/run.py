@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from simtrack.errors import DataError, InputError
 from simtrack.runs.calibration import run_calibration
+from simtrack.runs.coverage import run_coverage
 from simtrack.runs.provenance import (
     KEY,
     content_hash,
@@ -27,6 +28,7 @@ __all__ = ["KINDS", "Run", "run_study"]
 #: What each kind of study computes: the arrays, and the numbers that a text quotes.
 KINDS: dict[str, Callable[[Study], tuple[xr.Dataset, dict[str, Any]]]] = {
     "probe-calibration": run_calibration,
+    "coverage": run_coverage,
 }
 
 

@@ -1,0 +1,1 @@
+"""Power and coverage: designs, agents and analyses put together."""

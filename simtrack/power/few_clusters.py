@@ -1,0 +1,195 @@
+"""Every interval and test on the same simulated studies of few clusters, one cell at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simtrack.agents import ClusteredAgent, PairedAgent
+from simtrack.analysis.methods import find_method
+from simtrack.counts import Totals
+from simtrack.errors import SimtrackError
+from simtrack.power.coverage import Coverage, Size, interval_coverage, rejection_rate
+
+__all__ = ["TESTS", "difference_cell", "rate_cell"]
+
+Floats = NDArray[np.float64]
+#: Added to the seed of arms that have clusters of their own.
+_OTHER_CLUSTERS: Final = 1_000_003
+_ARMS: Final = (("first",), ("second",))
+
+
+def rate_cell(
+    agent: ClusteredAgent,
+    sizes: Sequence[int],
+    methods: Mapping[str, int],
+    *,
+    seed: int,
+    level: float = 0.95,
+) -> list[Coverage]:
+    """How often do intervals for one rate hold it, over simulated studies of these clusters?
+
+    Parameters
+    ----------
+    agent : ClusteredAgent
+    sizes : sequence of int
+        Trials of each cluster.
+    methods : mapping of method name to number of replicates
+        The first so many of the same simulated studies; slow methods may take fewer.
+    seed : int
+    level : float
+    """
+    totals = agent.totals(sizes, max(methods.values()), seed)
+    found = []
+    for name, replicates in methods.items():
+        interval = find_method(name, "rate").load()
+        ends = interval(_first_columns(totals, replicates), level=level)
+        found.append(interval_coverage(name, ends.low, ends.high, agent.rate))
+    return found
+
+
+def difference_cell(
+    agent: PairedAgent,
+    sizes: Sequence[int],
+    methods: Mapping[str, int],
+    tests: Mapping[str, int],
+    *,
+    seed: int,
+    level: float = 0.95,
+    paired: bool = True,
+) -> tuple[list[Coverage], list[Size]]:
+    """How often do intervals for a difference hold it, and tests reject, at these clusters?
+
+    With `agent.effect` 0 the rejections are the size of the tests. Both arms have clusters of the
+    same sizes: the same clusters if `paired`, else others drawn alike. Parameters: `rate_cell`.
+    """
+    wanted = max(*methods.values(), *tests.values())
+    first, second = agent.counts(sizes, wanted, seed)
+    if not paired:
+        _, second = agent.counts(sizes, wanted, seed + _OTHER_CLUSTERS)
+    trials = np.array(sizes, dtype=np.float64)
+    rates = agent.rates()
+    truth = rates[0] - rates[1]
+    make = _pair if paired else _apart
+    pairs = [make(first[r], second[r], trials) for r in range(wanted)]
+    covered = []
+    for name, replicates in methods.items():
+        interval = find_method(name, "difference").load()
+        ends = np.array([_ends(interval, pair, level) for pair in pairs[:replicates]])
+        covered.append(interval_coverage(name, ends[:, 0], ends[:, 1], truth))
+    sized = []
+    for name, replicates in tests.items():
+        pvalues = np.array([_pvalue(TESTS[name], pair) for pair in pairs[:replicates]])
+        sized.append(rejection_rate(name, pvalues, 1.0 - level))
+    return covered, sized
+
+
+def _cluster_t(pair: Totals) -> float | None:
+    from simtrack.inference import paired_difference
+
+    return paired_difference(pair).t_pvalue
+
+
+def _sign_flip(pair: Totals) -> float | None:
+    from simtrack.inference import paired_difference
+
+    test = paired_difference(pair).test  # from counts, so on a lattice
+    return None if test is None else test.pvalue
+
+
+def _sign_test(pair: Totals) -> float | None:
+    from simtrack.inference import sign_test
+
+    return sign_test(_differences(pair)).pvalue
+
+
+def _permutation(pair: Totals) -> float | None:
+    from simtrack.inference import permutation_totals
+
+    return permutation_totals(pair).pvalue
+
+
+def _unpaired_t(pair: Totals) -> float | None:
+    from simtrack.inference import cluster_difference
+
+    return cluster_difference(pair).pvalue
+
+
+def _pooled_z(pair: Totals) -> float | None:
+    """Pretend that all trials are independent: two proportions, z by the score."""
+    top, bottom = pair.numerator.sum(axis=0), pair.denominator.sum(axis=0)
+    pooled = top.sum() / bottom.sum()
+    spread = pooled * (1.0 - pooled) * (1.0 / bottom).sum()
+    if spread == 0.0:
+        return 1.0
+    z = float(top[0] / bottom[0] - top[1] / bottom[1]) / math.sqrt(spread)
+    return math.erfc(abs(z) / math.sqrt(2.0))
+
+
+#: Two-sided tests of no difference, by name; "pooled-z" treats trials as independent.
+TESTS: dict[str, Callable[[Totals], float | None]] = {
+    "paired-cluster-t": _cluster_t,
+    "sign-flip": _sign_flip,
+    "sign-test": _sign_test,
+    "permutation": _permutation,
+    "cluster-t-difference": _unpaired_t,
+    "pooled-z": _pooled_z,
+}
+
+
+def _first_columns(totals: Totals, count: int) -> Totals:
+    if count >= len(totals.conditions):
+        return totals
+    return Totals(
+        totals.numerator[:, :count],
+        totals.denominator[:, :count],
+        totals.square[:, :count],
+        totals.clusters,
+        totals.conditions[:count],
+        totals.by,
+        totals.name,
+    )
+
+
+def _pair(first: NDArray[np.int64], second: NDArray[np.int64], trials: Floats) -> Totals:
+    top = np.stack([first, second], axis=1).astype(np.float64)
+    bottom = np.stack([trials, trials], axis=1)
+    clusters = tuple(str(g) for g in range(trials.size))
+    return Totals(top, bottom, top, clusters, _ARMS, ("arm",))
+
+
+def _apart(first: NDArray[np.int64], second: NDArray[np.int64], trials: Floats) -> Totals:
+    """Arms that have clusters of their own."""
+    zero = np.zeros_like(trials)
+    top = np.concatenate([np.stack([first, zero], axis=1), np.stack([zero, second], axis=1)])
+    bottom = np.concatenate([np.stack([trials, zero], axis=1), np.stack([zero, trials], axis=1)])
+    clusters = tuple(f"{arm}{g}" for arm in "ab" for g in range(trials.size))
+    return Totals(top, bottom, top, clusters, _ARMS, ("arm",))
+
+
+def _differences(pair: Totals) -> Floats:
+    rates = pair.numerator / pair.denominator
+    gaps: Floats = rates[:, 0] - rates[:, 1]
+    return gaps
+
+
+def _ends(interval: Callable[..., Any], pair: Totals, level: float) -> tuple[float, float]:
+    """Give both ends, NaN where the method gives none or refuses."""
+    try:
+        found = interval(pair, level=level)
+    except SimtrackError:
+        return math.nan, math.nan
+    low, high = found.low, found.high
+    return (math.nan, math.nan) if low is None or high is None else (float(low), float(high))
+
+
+def _pvalue(test: Callable[[Totals], float | None], pair: Totals) -> float:
+    try:
+        found = test(pair)
+    except SimtrackError:
+        return math.nan
+    return math.nan if found is None else found
