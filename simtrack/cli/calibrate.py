@@ -231,6 +231,7 @@ def _grid_text(found: Calibration) -> str:
         f"{_at(s.worst_correct, '.4f')}",
         f"  P(correct | confident)  mean {s.mean_correct_if_confident:7.4f}   least "
         f"{_at(s.worst_correct_if_confident, '.4f')}",
+        f"    pooled over truths    {'':5}{s.pooled_correct_if_confident:7.4f}",
         judged,
     )
     return "\n".join(lines)
