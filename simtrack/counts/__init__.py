@@ -1,5 +1,6 @@
 """The waist of simtrack: labelled counts by cluster, and the totals that inference takes."""
 
+from simtrack.counts.batch import CountsBatch
 from simtrack.counts.counts import Counts
 from simtrack.counts.factor import MISSING, NO_LABEL, Factor, natural_order
 from simtrack.counts.losses import Loss, Losses
@@ -12,6 +13,7 @@ __all__ = [
     "NO_LABEL",
     "UNPOOLABLE",
     "Counts",
+    "CountsBatch",
     "Factor",
     "Grouping",
     "Loss",

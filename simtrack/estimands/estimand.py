@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from simtrack.counts import UNPOOLABLE, Counts, Factor, Totals, spread
+from simtrack.counts import UNPOOLABLE, Counts, CountsBatch, Factor, Totals, spread
 from simtrack.errors import InputError
 from simtrack.taxonomy import PLAIN, Taxonomy
 
@@ -135,6 +135,25 @@ class Estimand:
         conditions = {name: column.compact() for name, column in columns.items()}
         return spread(parts, counts.cluster.take(rows), conditions, self.name, counts.losses)
 
+    def batch(self, batch: CountsBatch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Give numerator and denominator by cluster for many simulated studies at once.
+
+        Returns
+        -------
+        numerator, denominator : int64 arrays, shape (draws, clusters)
+            The same numbers as `totals(batch.counts(draw))`, study by study.
+        """
+        template = batch.template()
+        self.taxonomy.check(batch.outcomes)
+        rows = self._mask(template, self.where)
+        self._refuse_pooling(template, rows, ())
+        below = np.array([o not in self.excluded for o in batch.outcomes])
+        above = np.array([o in self.numerator for o in batch.outcomes]) if self.numerator else below
+        bottom = batch.cells[:, :, rows][..., below].sum(axis=(2, 3))
+        among = rows & self._mask(template, self.among)
+        top = batch.cells[:, :, among][..., above].sum(axis=(2, 3))
+        return top, bottom
+
     def _mask(self, counts: Counts, conditions: Iterable[Condition]) -> NDArray[np.bool_]:
         rows = np.ones(len(counts.cells), dtype=bool)
         for condition in conditions:
@@ -190,6 +209,15 @@ class Contrast:
         unique = [f"{name} #{k}" if names.count(name) > 1 else name for k, name in enumerate(names)]
         weights = np.array([float(w) for w, _ in self.terms])
         return Totals.stack(self.totals(counts), unique, self.name), weights
+
+    def batch(
+        self, batch: CountsBatch
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Give all terms of many simulated studies: (draws, clusters, terms) twice, and weights."""
+        parts = [estimand.batch(batch) for _, estimand in self.terms]
+        top = np.stack([p[0] for p in parts], axis=2)
+        bottom = np.stack([p[1] for p in parts], axis=2)
+        return top, bottom, np.array([float(w) for w, _ in self.terms])
 
     def value(self, counts: Counts) -> float:
         """Give the point estimate; NaN where a term has an empty denominator."""
