@@ -224,3 +224,9 @@ def test_the_dictionary_keeps_the_fraction():
     assert plain["schema"] == "simtrack.sign-flip/1"
     assert plain["pvalue_exact"] == "3/8"
     assert plain["guarantee"] == "finite-sample"
+
+
+def test_ties_are_a_share_of_the_differences_however_small():
+    """An absolute tolerance makes all sums of small differences tie."""
+    d = [7, 1, -3, 2, 3, 5]
+    assert sign_flip([x * math.sqrt(2.0) * 1e-14 for x in d]).exact == enumerated(d)
