@@ -15,6 +15,7 @@ __all__ = ["Decoded", "decode", "decode_record", "one_line", "scrub"]
 
 T = TypeVar("T")
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_TOO_DEEP = "is nested too deeply to be a log."
 _SHOWN = 120
 
 
@@ -26,13 +27,19 @@ class Decoded:
     def __init__(self) -> None:
         self.replaced = 0
 
+    def notes(self) -> list[str]:
+        r"""Say how many halves of surrogate pairs stand as text."""
+        if not self.replaced:
+            return []
+        return [f"{self.replaced} halves of surrogate pairs are written out, as \\udXXX"]
 
-def decode(data: bytes, kind: type[T], label: str, seen: Decoded) -> T:
+
+def decode(data: bytes | bytearray, kind: type[T], label: str, seen: Decoded) -> T:
     """Decode the wanted fields of one JSON document into `kind`, a msgspec Struct.
 
     Text that strict JSON forbids but Inspect writes (NaN, Infinity, halves of surrogate pairs,
     numbers beyond a float) is read by the slower standard module; a lone surrogate in a wanted
-    field becomes U+FFFD and is counted in `seen`. Of equal keys the last one counts.
+    field becomes its escape as text and is counted in `seen`. Of equal keys the last one counts.
 
     Raises
     ------
@@ -50,22 +57,31 @@ def decode(data: bytes, kind: type[T], label: str, seen: Decoded) -> T:
     wanted = {f: found[f] for f in getattr(kind, "__struct_fields__", ()) if f in found}
     try:
         return msgspec.convert(scrub(wanted, seen), kind)
-    except msgspec.ValidationError as error:
+    except RecursionError:
+        raise DataError(f"{label} {_TOO_DEEP}") from None
+    except (msgspec.ValidationError, OverflowError) as error:
         raise DataError(f"{label} is not as Inspect writes it: {error}.") from None
 
 
-def decode_record(data: bytes, label: str, seen: Decoded) -> Any:
+def decode_record(data: bytes | bytearray, label: str, seen: Decoded) -> Any:
     """Decode one JSON document of any shape, with the same forgiveness as `decode`."""
     try:
         return _decoder(object).decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return scrub(_forgiving(data, label), seen)
+        found = _forgiving(data, label)
+    try:
+        return scrub(found, seen)
+    except RecursionError:
+        raise DataError(f"{label} {_TOO_DEEP}") from None
 
 
 def scrub(value: Any, seen: Decoded) -> Any:
-    """Put U+FFFD in place of every lone half of a surrogate pair, counting them."""
+    r"""Write every lone half of a surrogate pair as text, such as \ud83d, counting them.
+
+    Labels that differ in nothing else stay different.
+    """
     if isinstance(value, str):
-        text, times = _SURROGATES.subn("\ufffd", value)
+        text, times = _SURROGATES.subn(lambda half: f"\\u{ord(half[0]):04x}", value)
         seen.replaced += times
         return text
     if isinstance(value, dict):
@@ -81,13 +97,13 @@ def one_line(text: object, shown: int = _SHOWN) -> str:
     return line if len(line) <= shown else line[: shown - 1] + "…"
 
 
-def _forgiving(data: bytes, label: str) -> Any:
+def _forgiving(data: bytes | bytearray, label: str) -> Any:
     try:
         return json.loads(data.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise DataError(f"{label} is not UTF-8 text (byte {error.start}).") from None
     except RecursionError:
-        raise DataError(f"{label} is nested too deeply to be a log.") from None
+        raise DataError(f"{label} {_TOO_DEEP}") from None
     except ValueError as error:
         raise DataError(f"{label} is not valid JSON: {error}.") from None
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import glob
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 
 import numpy as np
 
@@ -13,16 +11,14 @@ from simtrack.counts import group_rows
 from simtrack.errors import DataError, InputError
 from simtrack.logs.content import UnknownFormat, look_at
 from simtrack.logs.formats import Request, reader_of
+from simtrack.logs.paths import PathLike, as_path, expand, source_labels
 from simtrack.options import Detail, choice
 from simtrack.records import Records
 
-__all__ = ["expand", "read_log", "read_logs"]
+__all__ = ["read_log", "read_logs"]
 
-PathLike = str | os.PathLike[str]
-#: Indexes that Inspect writes beside its logs; they hold no sample.
 #: Two rows that agree in all of these are one trial, counted twice.
 _TELLS_APART = ("task", "model", "solver", "arm", "metric", "unit", "repetition")
-_INDEXES = frozenset({"logs.json", "eval-set.json"})
 
 
 def read_log(
@@ -71,7 +67,8 @@ def read_log(
     2
     """
     request = _request(map, metric, scores, detail)
-    return _read(Path(path), Path(path).name, request)
+    file = as_path(path)
+    return _read(file, file.name, request)
 
 
 def read_logs(
@@ -97,7 +94,7 @@ def read_logs(
         No file at all; or files that cannot be read, all of them in one message.
     """
     request = _request(map, metric, scores, detail)
-    files = expand([paths] if isinstance(paths, (str, os.PathLike)) else paths)
+    files, again = expand(paths)
     names = source_labels([file for file, _ in files])
     parts: list[Records] = []
     refused: list[str] = []
@@ -129,54 +126,10 @@ def read_logs(
     if not parts:
         raise DataError(f"no log among {len(files)} files: {' | '.join(passed)}")
     records = Records.concatenate(parts)
-    notes = (*records.notes, *passed, *_repeats(parts), *_repeated_trials(records))
+    notes = (*records.notes, *again, *passed, *_repeats(parts), *_repeated_trials(records))
     return Records(
         records.factors, records.numbers, records.losses, records.parents, records.kind, notes
     )
-
-
-def expand(paths: Iterable[PathLike]) -> list[tuple[Path, bool]]:
-    """List the files that paths, folders and globs stand for, and which were named themselves.
-
-    Folders are walked in sorted order; hidden files and Inspect's own indexes are passed over.
-    """
-    found: dict[Path, bool] = {}
-    for given in paths:
-        path = Path(given)
-        if path.is_dir():
-            inside = sorted(p for p in path.rglob("*") if p.is_file() and _is_visible(p, path))
-            if not inside:
-                raise DataError(f"{given}: the folder holds no file.")
-            found.update({p: False for p in inside if p not in found})
-        elif path.exists() or not glob.has_magic(str(given)):
-            found[path] = True
-        else:
-            matched = sorted(glob.glob(str(given), recursive=True))
-            if not matched:
-                raise DataError(f"{given}: no file matches.")
-            found.update({Path(p): True for p in matched if Path(p).is_file()})
-    if not found:
-        raise InputError("paths", "at least one file, folder or glob")
-    return list(found.items())
-
-
-def source_labels(paths: Sequence[Path]) -> list[str]:
-    """Name every file as briefly as tells it from the others: its name, or more of its path.
-
-    Examples
-    --------
-    >>> source_labels([Path("a/run.eval"), Path("b/run.eval"), Path("b/other.eval")])
-    ['a/run.eval', 'b/run.eval', 'other.eval']
-    """
-    depth = [1] * len(paths)
-    parts = [PurePath(path).parts for path in paths]
-    while True:
-        names = ["/".join(p[-d:]) for p, d in zip(parts, depth, strict=True)]
-        again = [k for k, n in enumerate(names) if names.count(n) > 1 and depth[k] < len(parts[k])]
-        if not again:
-            return names
-        for k in again:
-            depth[k] += 1
 
 
 def _request(
@@ -199,11 +152,6 @@ def _read(path: Path, label: str, request: Request) -> Records:
         raise DataError(f"{label}: cannot be read: {error.strerror}.") from None
 
 
-def _is_visible(path: Path, folder: Path) -> bool:
-    hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-    return not hidden and path.name not in _INDEXES
-
-
 def _repeats(parts: Sequence[Records]) -> list[str]:
     """Note runs that stand in more than one file."""
     runs: dict[str, list[str]] = {}
@@ -211,10 +159,11 @@ def _repeats(parts: Sequence[Records]) -> list[str]:
     for part in parts:
         labels = _constants(part)
         run, task = labels.get("run"), labels.get("task_id")
+        source = labels.get("source", "a table of several sources")
         if run is not None:
-            runs.setdefault(run, []).append(labels["source"])
+            runs.setdefault(run, []).append(source)
         if run is not None and task is not None:
-            tasks.setdefault(task, {}).setdefault(run, labels["source"])
+            tasks.setdefault(task, {}).setdefault(run, source)
     notes = [
         f"run {run} is in {len(sources)} files ({', '.join(sources)}): its trials count "
         f"{len(sources)} times. Keep one of the files (--where file=NAME)"

@@ -82,7 +82,8 @@ def _inspect_object(path: Path, content: Content, label: str, request: Request) 
 
 
 def _json_lines(path: Path, content: Content, label: str, request: Request) -> Records:
-    return _from_table(tables.read_json_lines(content.data, label), request)
+    wanted = tuple((request.map or {}).values())
+    return _from_table(tables.read_json_lines(content.data, label, wanted), request)
 
 
 def _one_line(path: Path, content: Content, label: str, request: Request) -> Records:

@@ -11,19 +11,21 @@ from simtrack.errors import DataError
 if TYPE_CHECKING:
     import zstandard
 
-__all__ = ["MEMBER_MAX_BYTES", "inflate"]
+__all__ = ["MEMBER_MAX_BYTES", "RATIO_MAX", "inflate"]
 
 #: The largest member that is unpacked: one is in memory at a time.
-MEMBER_MAX_BYTES = 1 << 30
-#: Above this size a member may not be more than `_RATIO_MAX` times its packed bytes.
-_RATIO_FLOOR_BYTES = 64 << 20
-_RATIO_MAX = 2_000
+MEMBER_MAX_BYTES = 400 << 20
+#: Above this size a member may not be more than `RATIO_MAX` times its packed bytes. Transcripts
+#: pack 3 to 16 times.
+_RATIO_FLOOR_BYTES = 8 << 20
+RATIO_MAX = 200
+_PIECE_BYTES = 1 << 18
 _STORED, _DEFLATE, _ZSTD = 0, 8, 93
 _THREAD = threading.local()
 _METHODS = {12: "bzip2", 14: "LZMA", 95: "XZ", 9: "deflate64", 1: "shrink", 6: "implode"}
 
 
-def inflate(packed: bytes | memoryview, method: int, size: int, label: str) -> bytes:
+def inflate(packed: bytes | memoryview, method: int, size: int, label: str) -> bytes | bytearray:
     """Unpack a member that must come out as exactly `size` bytes.
 
     Parameters
@@ -44,16 +46,16 @@ def inflate(packed: bytes | memoryview, method: int, size: int, label: str) -> b
     """
     if size > MEMBER_MAX_BYTES:
         raise DataError(
-            f"{label} would unpack to {size / 1e9:.1f} GB; the cap is "
-            f"{MEMBER_MAX_BYTES / 1e9:.1f} GB. Read the summaries (detail='summaries') instead."
+            f"{label} would unpack to {size / 1e6:.0f} MB; the cap is "
+            f"{MEMBER_MAX_BYTES / 1e6:.0f} MB. Read the summaries (detail='summaries') instead."
         )
-    if size > _RATIO_FLOOR_BYTES and size > _RATIO_MAX * max(len(packed), 1):
+    if size > _RATIO_FLOOR_BYTES and size > RATIO_MAX * max(len(packed), 1):
         raise DataError(
             f"{label} would unpack to {size} bytes from {len(packed)}, as a zip bomb does, so it "
             "was not unpacked."
         )
     if method == _STORED:
-        data = bytes(packed)
+        data: bytes | bytearray = bytes(packed)
     elif method == _DEFLATE:
         data = _deflated(packed, size, label)
     elif method == _ZSTD:
@@ -69,13 +71,22 @@ def inflate(packed: bytes | memoryview, method: int, size: int, label: str) -> b
     return data
 
 
-def _deflated(packed: bytes | memoryview, size: int, label: str) -> bytes:
+def _deflated(packed: bytes | memoryview, size: int, label: str) -> bytearray:
+    """Unpack piece by piece into place: the pieces of one long call would lie there twice."""
     stream = zlib.decompressobj(-zlib.MAX_WBITS)
+    out = bytearray()
     try:
-        # One byte more than declared, so that a longer member shows.
-        return stream.decompress(packed, size + 1)
+        for start in range(0, len(packed), _PIECE_BYTES):
+            rest = bytes(packed[start : start + _PIECE_BYTES])
+            while rest and not stream.eof:
+                out += stream.decompress(rest, _PIECE_BYTES)
+                rest = stream.unconsumed_tail
+                if len(out) > size:
+                    return out
+        out += stream.flush(1)
     except zlib.error as error:
         raise DataError(f"{label} is damaged: {error}.") from None
+    return out
 
 
 def _zstd(packed: bytes | memoryview, size: int, label: str) -> bytes:

@@ -15,8 +15,8 @@ from simtrack.errors import SimtrackError
 from simtrack.logs import inspect
 from simtrack.logs.content import UnknownFormat, look_at
 from simtrack.logs.decode import one_line
-from simtrack.logs.door import expand
 from simtrack.logs.inspect.metrics import header_metric
+from simtrack.logs.paths import expand
 from simtrack.options import Detail
 from simtrack.records import Records, account
 
@@ -89,7 +89,7 @@ def inventory(
     >>> inventory([path])[0].refusal[:40]
     'truncated: the zip has no directory at i'
     """
-    files = expand(paths)
+    files, _ = expand(paths)
     base = os.path.commonpath([file.parent for file, _ in files])
     rows = []
     for file, named in files:

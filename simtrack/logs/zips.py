@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from simtrack.errors import DataError
-from simtrack.logs.inflate import inflate
+from simtrack.logs.inflate import RATIO_MAX, inflate
 
 __all__ = ["Archive", "Member"]
 
@@ -23,7 +23,7 @@ _COMMENT_MAX = 0xFFFF
 #: More members than any log has; a directory that claims more is not believed.
 MEMBERS_MAX = 4_000_000
 #: An archive may declare this many bytes in all, or this many times its own length.
-TOTAL_FLOOR_BYTES, TOTAL_RATIO_MAX = 4 << 30, 500
+TOTAL_FLOOR_BYTES = 256 << 20
 #: The slack read behind a local header, so that most members take one read.
 _EXTRA_GUESS = 64
 
@@ -79,13 +79,13 @@ class Archive:
         if sum(member.packed for member in listed) > self._length:
             raise self._refusal("its members overlap, as in a zip bomb, so nothing was unpacked")
         declared = sum(member.size for member in listed)
-        if declared > max(TOTAL_FLOOR_BYTES, TOTAL_RATIO_MAX * self._length):
+        if declared > max(TOTAL_FLOOR_BYTES, RATIO_MAX * self._length):
             raise self._refusal(
-                f"it would unpack to {declared / 1e9:.0f} GB, as a zip bomb does, so nothing was "
+                f"it would unpack to {declared / 1e6:.0f} MB, as a zip bomb does, so nothing was "
                 "unpacked"
             )
 
-    def read(self, name: str) -> bytes:
+    def read(self, name: str) -> bytes | bytearray:
         """Give the content of a member, its length and CRC-32 checked.
 
         Raises
@@ -118,6 +118,8 @@ class Archive:
         return memoryview(block)[start : start + member.packed]
 
     def _block(self, offset: int, length: int) -> bytes:
+        if offset > self._length:  # beyond what a file system can seek to, too
+            return b""
         self._file.seek(offset)
         return self._file.read(length)
 

@@ -105,15 +105,15 @@ def test_null_within_objects_of_old_logs_is_flagged(make_log, log_parts):
     assert rows(old, "unit", "metric", "status")[0] == ("a", "match.x", "unscored")
 
 
-def test_a_lone_surrogate_becomes_a_replacement_character(make_log, log_parts):
+def test_a_lone_surrogate_is_written_out(make_log, log_parts):
     """Case H32."""
     _, sample = log_parts
     path = make_log([sample("a", 1, metadata={"text": "ok \ud83d end"}), sample("b", 0)])
     records = read_log(path)
     text = records.factor("text").values()[0]
-    assert text == "ok \ufffd end"
+    assert text == "ok \\ud83d end"
     assert text.encode("utf-8")
-    assert records.notes == ("made.eval: 1 halves of surrogate pairs became U+FFFD",)
+    assert records.notes == ("made.eval: 1 halves of surrogate pairs are written out, as \\udXXX",)
 
 
 def test_metadata_never_takes_the_name_of_another_column(make_log, log_parts):

@@ -95,11 +95,11 @@ def test_nan_and_infinity_are_unscored(write):
     assert np.nanmean(records.numbers["value"]) == 1.0
 
 
-def test_lone_surrogates_are_replaced(write):
+def test_lone_surrogates_are_written_out(write):
     """Case H32."""
     records = read_log(write('{"id":"a","text":"ok \\ud83d end","score":1}\n{"id":"b","score":1}'))
-    assert records.factor("text").values() == ["ok \ufffd end", None]
-    assert "1 halves of surrogate pairs became U+FFFD" in " ".join(records.notes)
+    assert records.factor("text").values() == ["ok \\ud83d end", None]
+    assert "1 halves of surrogate pairs are written out" in " ".join(records.notes)
 
 
 def test_a_cluster_that_is_missing_is_not_a_cluster(write):
@@ -188,7 +188,14 @@ def test_numeric_columns_are_numbers_or_refused(write):
     records = read_log(write("unit,score,cost_usd\na,1,0.25\nb,1,\n"))
     assert records.numbers["cost_usd"][0] == 0.25
     with pytest.raises(DataError, match=r"line 3: column 'cost_usd' must be a number, got '\?'"):
-        read_log(write("unit,score,cost_usd\na,1,0.25\nb,1,?\n"))
+        read_log(write("unit,score,cost_usd\na,1,0.25\nb,1,?\n"), map={"cost_usd": "cost_usd"})
+
+
+def test_an_unmapped_column_of_a_number_s_name_may_hold_text(write):
+    records = read_log(write("unit,score,duration_s\na,1,12s\nb,1,7s\n"))
+    assert records.factor("column.duration_s").values() == ["12s", "7s"]
+    assert "duration_s" not in records.numbers
+    assert "kept as labels, column.duration_s: " in records.notes[-1]
 
 
 def test_metric_columns_can_be_chosen(write):

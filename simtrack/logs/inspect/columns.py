@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
 
-from simtrack.logs.columns import RESERVED, Column
+from simtrack.logs.columns import LABEL_COLUMNS_MAX, RESERVED, Column, listed
 from simtrack.logs.inspect.fields import Header, Limit, Message, Sample
 
 __all__ = [
@@ -77,29 +78,39 @@ SAMPLE_COLUMNS = (
 
 def argument_labels(header: Header) -> dict[str, Any]:
     """Give the scalar arguments of the task, the usual arms of a study, as arg.<name>."""
-    found = (header.eval.task_args or {}).items()
-    return {f"arg.{name}": value for name, value in found if _is_label(value)}
+    found = [(k, v) for k, v in (header.eval.task_args or {}).items() if _is_label(v)]
+    return {f"arg.{name}": value for name, value in found[:LABEL_COLUMNS_MAX]}
 
 
 def metadata_columns(samples: Sequence[Sample]) -> tuple[dict[str, list[Any]], list[str]]:
     """Give a column for every metadata key with short scalar values, None where a sample has none.
 
     A key that has the name of another column becomes metadata.<key>. Keys whose values are long
-    texts in some sample are left out; their names are the second result.
+    texts in some sample are left out, and of very many keys all but the most frequent; their
+    names are in the notes, which are the second result.
     """
-    found: dict[str, list[Any]] = {}
+    times: Counter[str] = Counter()
     long: dict[str, None] = {}
-    for row, sample in enumerate(samples):
+    for sample in samples:
         for key, value in (sample.metadata or {}).items():
             if isinstance(value, str) and len(value) > LABEL_MAX_CHARACTERS:
                 long[key] = None
             elif isinstance(value, (str, bool, int, float)):
-                column = found.get(key)
-                if column is None:
-                    column = found[key] = [None] * len(samples)
-                column[row] = value
-    columns = {_free_name(key): column for key, column in found.items() if key not in long}
-    return columns, list(long)
+                times[key] += 1
+    frequent = [key for key, _ in times.most_common() if key not in long]
+    kept = set(frequent[:LABEL_COLUMNS_MAX])
+    found: dict[str, list[Any]] = {key: [None] * len(samples) for key in times if key in kept}
+    for row, sample in enumerate(samples):
+        for key, value in (sample.metadata or {}).items():
+            if key in kept and isinstance(value, (str, bool, int, float)):
+                found[key][row] = value
+    columns = {_free_name(key): column for key, column in found.items()}
+    rare = frequent[LABEL_COLUMNS_MAX:]
+    notes = [f"metadata left out (long text): {listed(list(long))}"] if long else []
+    if rare:
+        shown = listed(rare, 5)
+        notes.append(f"metadata left out beyond the {LABEL_COLUMNS_MAX} commonest keys: {shown}")
+    return columns, notes
 
 
 def _free_name(key: str) -> str:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simtrack.errors import InputError
+from simtrack.errors import DataError, InputError
+from simtrack.logs.columns import METRICS_MAX, composed
 from simtrack.logs.inspect.fields import Header, Sample
 
-__all__ = ["ABSENT", "choose_metrics", "header_metric", "metric_columns"]
+__all__ = ["ABSENT", "header_metric", "metric_columns"]
+
+
+#: Metrics that a refusal names.
+_SHOWN = 20
 
 
 class _Absent:
@@ -18,48 +23,28 @@ class _Absent:
 ABSENT: Final = _Absent()
 
 
-def metric_columns(header: Header, samples: Sequence[Sample]) -> dict[str, list[Any]]:
+def metric_columns(
+    header: Header, samples: Sequence[Sample], metric: str | Sequence[str] | None, label: str
+) -> dict[str, list[Any]]:
     """Give the raw score of every sample by metric, `ABSENT` where there is none.
 
     A metric is the scorer's name, or scorer.key where its scores are objects. Scorers that the
-    header declares come first, also those that no sample was scored by.
+    header declares come first, also those that no sample was scored by. With `metric`, only those.
+
+    Raises
+    ------
+    InputError, DataError
+        A metric that is not there; two scores of one name; more metrics than can be meant.
     """
-    found: dict[str, list[Any]] = {}
-    scorers: dict[str, list[str]] = {}
-    single = _single_scorer(header)
-
-    def put(row: int, scorer: str, metric: str, value: Any) -> None:
-        column = found.get(metric)
-        if column is None:
-            column = found[metric] = [ABSENT] * len(samples)
-            scorers.setdefault(scorer, []).append(metric)
-        column[row] = value
-
+    names = _named(header, samples, label)
+    chosen = _chosen(_ordered(header, names), metric, label)
+    found = {name: [ABSENT] * len(samples) for name in chosen}
     for row, sample in enumerate(samples):
-        scores = sample.scores or ({single: sample.score} if sample.score else {})
-        for scorer, score in scores.items():
-            value = score.value if score is not None else None
-            if isinstance(value, dict):
-                for key, leaf in value.items():
-                    put(row, scorer, f"{scorer}.{key}", leaf)
-            else:
-                put(row, scorer, scorer, value)
-    ordered = _ordered(header, scorers)
-    return {name: found.get(name) or [ABSENT] * len(samples) for name in ordered}
-
-
-def choose_metrics(
-    columns: dict[str, list[Any]], metric: str | Sequence[str] | None, label: str
-) -> dict[str, list[Any]]:
-    """Keep the metrics that were asked for, or refuse and print those there are."""
-    if metric is None:
-        return columns
-    wanted = [metric] if isinstance(metric, str) else list(metric)
-    for name in wanted:
-        if name not in columns:
-            known = ", ".join(columns) or "(this log has no score)"
-            raise InputError("metric", f"one of {known}", repr(name), where=label)
-    return {name: columns[name] for name in wanted}
+        for scorer, key, value in _scores(header, sample):
+            column = found.get(_name(scorer, key))
+            if column is not None:
+                column[row] = value
+    return found
 
 
 def header_metric(header: Header, metric: str) -> dict[str, float]:
@@ -72,6 +57,58 @@ def header_metric(header: Header, metric: str) -> dict[str, float]:
                 values = {name: m.value for name, m in score.metrics.items()}
                 return {n: float(v) for n, v in values.items() if isinstance(v, (int, float))}
     return {}
+
+
+def _scores(header: Header, sample: Sample) -> Iterator[tuple[str, str | None, Any]]:
+    """Yield (scorer, key or None, raw score) of one sample."""
+    scores = sample.scores
+    if not scores:
+        scores = {_single_scorer(header): sample.score} if sample.score else {}
+    for scorer, score in scores.items():
+        value = score.value if score is not None else None
+        if isinstance(value, dict):
+            for key, leaf in value.items():
+                yield scorer, key, leaf
+        else:
+            yield scorer, None, value
+
+
+def _name(scorer: str, key: str | None) -> str:
+    return composed(scorer if key is None else f"{scorer}.{key}")
+
+
+def _named(header: Header, samples: Sequence[Sample], label: str) -> dict[str, list[str]]:
+    """List the metrics of each scorer, refusing two scores that would get one name."""
+    owner: dict[str, tuple[str, str | None]] = {}
+    for sample in samples:
+        for scorer, key, _ in _scores(header, sample):
+            source = owner.setdefault(_name(scorer, key), (scorer, key))
+            if source != (scorer, key):
+                raise DataError(
+                    f"{label}: two scores are both named {_name(scorer, key)!r}: that of scorer "
+                    f"{source[0]!r} and that of scorer {scorer!r}. Rename one in the log."
+                )
+    named: dict[str, list[str]] = {}
+    for name, (scorer, _) in owner.items():
+        named.setdefault(scorer, []).append(name)
+    return named
+
+
+def _chosen(names: list[str], metric: str | Sequence[str] | None, label: str) -> list[str]:
+    """Keep the metrics that were asked for, or refuse and print those there are."""
+    shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
+    wanted = [metric] if isinstance(metric, str) else list(metric or ())
+    for name in wanted:
+        if name not in names:
+            known = shown or "(this log has no score)"
+            raise InputError("metric", f"one of {known}", repr(name), where=label)
+    chosen = wanted if metric is not None else names
+    if len(chosen) > METRICS_MAX:
+        raise DataError(
+            f"{label}: {len(names)} metrics, more than the {METRICS_MAX} that are scored at once. "
+            f"Choose some with --metric: {shown}."
+        )
+    return list(dict.fromkeys(chosen))
 
 
 def _ordered(header: Header, scorers: dict[str, list[str]]) -> list[str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from simtrack.counts import Loss
+from simtrack.errors import DataError
 from simtrack.logs.columns import label as as_label
 from simtrack.logs.inspect.fields import Config, Dataset
 from simtrack.logs.inspect.source import InspectLog
@@ -13,6 +15,9 @@ from simtrack.logs.inspect.source import InspectLog
 __all__ = ["Plan", "losses_by_metric", "plan_of"]
 
 Cell = tuple[str, int]
+#: More trials than anyone runs: a header that plans them is damaged.
+PLANNED_MAX = 10**12
+_EXAMPLES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,7 @@ class Plan:
     missing: int
     examples: tuple[str, ...]
     early: tuple[Cell, ...]
-    note: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def plan_of(log: InspectLog) -> Plan:
@@ -42,23 +47,32 @@ def plan_of(log: InspectLog) -> Plan:
     epochs = max(config.epochs or 1, 1)
     seen = {(as_label(s.id) or "", s.epoch) for s in log.samples}
     stops = results.early_stopping.early_stops if results and results.early_stopping else ()
-    early = tuple(c for c in ((as_label(s.id) or "", s.epoch) for s in stops) if c not in seen)
-    ids = [as_label(i) or "" for i in dataset.sample_ids or ()]
-    stopped = set(early)
-    listed = [(i, e) for e in range(1, epochs + 1) for i in ids]
-    drawn = len(listed) or _bounded(dataset.samples, config.limit) * epochs
-    stated = (results.total_samples if results else None) or 0
-    lost = [cell for cell in listed if cell not in seen and cell not in stopped]
-    covered = len(seen) + len(early) + len(lost)
-    planned = max(drawn, covered, stated)
-    note = ""
+    stopped = dict.fromkeys((as_label(s.id) or "", s.epoch) for s in stops)
+    early = tuple(cell for cell in stopped if cell not in seen)
+    ids = dict.fromkeys(as_label(i) or "" for i in dataset.sample_ids or ())
+    drawn = (len(ids) or _bounded(dataset.samples, config.limit)) * epochs
+    stated = max((results.total_samples if results else None) or 0, 0)
+    traced = seen.union(early)
+    inside = sum(1 for i, e in traced if i in ids and 1 <= e <= epochs)
+    lost = len(ids) * epochs - inside
+    planned = max(drawn, len(traced) + lost, stated)
+    if planned > PLANNED_MAX:
+        raise DataError(
+            f"{log.label}: the header plans more than {PLANNED_MAX:.0e} trials, which nobody runs. "
+            "Mend its epochs or sample counts."
+        )
+    named = ((i, e) for e in range(1, epochs + 1) for i in ids if (i, e) not in traced)
+    examples = tuple(f"{i} epoch {e}" for i, e in islice(named, min(lost, _EXAMPLES)))
+    notes = []
+    again = len(dataset.sample_ids or ()) - len(ids)
+    if again:
+        notes.append(f"{again} sample ids occur more than once in the header; each counts once")
     if stated and drawn and stated != drawn:
-        note = (
+        notes.append(
             f"the header states {stated} samples, its ids × epochs give {drawn}; "
             f"{planned} are taken as planned"
         )
-    examples = tuple(f"{i} epoch {e}" for i, e in lost[:5])
-    return Plan(planned, planned - len(seen) - len(early), examples, early, note)
+    return Plan(planned, planned - len(traced), examples, early, tuple(notes))
 
 
 def losses_by_metric(
@@ -78,9 +92,9 @@ def losses_by_metric(
 
 
 def _bounded(samples: int | None, limit: object) -> int:
-    total = samples or 0
+    total = max(samples or 0, 0)
     if isinstance(limit, int) and not isinstance(limit, bool):
-        return min(total, limit)
+        return min(total, max(limit, 0))
     if isinstance(limit, list) and len(limit) == 2 and all(isinstance(v, int) for v in limit):
         first, stop = int(limit[0]), int(limit[1])
         return max(min(total, stop) - max(first, 0), 0)

@@ -10,6 +10,7 @@ from typing import get_args
 
 from msgspec import Struct
 
+from simtrack.counts import natural_order
 from simtrack.logs.columns import label as as_label
 from simtrack.logs.content import UnknownFormat
 from simtrack.logs.decode import Decoded, decode
@@ -106,8 +107,7 @@ def _summaries(archive: Archive, label: str, finished: bool, seen: Decoded) -> l
     if finished and _SUMMARIES in archive.members:
         names = [_SUMMARIES]
     else:
-        found = [(int(m[1]), n) for n in archive.members if (m := _JOURNAL.fullmatch(n))]
-        names = [name for _, name in sorted(found)]
+        names = natural_order(n for n in archive.members if _JOURNAL.fullmatch(n))
     rows: list[Sample] = []
     for name in names:
         wrapped = b'{"samples":' + archive.read(name) + b"}"
@@ -119,7 +119,8 @@ def _log(
     label: str, header: Header, samples: Iterable[Sample], notes: list[str], seen: Decoded
 ) -> InspectLog:
     listed = list(samples)
-    last = {(as_label(s.id), s.epoch): s for s in listed}
+    # Ids are told apart as they are written: those that NFC makes equal are two samples still.
+    last = {(s.id if isinstance(s.id, str) else as_label(s.id), s.epoch): s for s in listed}
     if len(last) < len(listed):
         notes.append(f"{len(listed) - len(last)} older readings of a sample were superseded")
     kinds = {type(s.id) for s in listed}
@@ -127,6 +128,4 @@ def _log(
         notes.append("sample ids are partly numbers and partly text; both become text")
     if (header.version or 0) > _KNOWN_VERSION:
         notes.append(f"log version {header.version} is newer than this reader knows (2)")
-    if seen.replaced:
-        notes.append(f"{seen.replaced} halves of surrogate pairs became U+FFFD")
-    return InspectLog(label, header, tuple(last.values()), tuple(notes))
+    return InspectLog(label, header, tuple(last.values()), (*notes, *seen.notes()))

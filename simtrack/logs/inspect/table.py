@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.counts import Factor, Losses
+from simtrack.logs.columns import composed_notes, labels, numbers
 from simtrack.logs.columns import label as as_label
-from simtrack.logs.columns import labels, numbers
 from simtrack.logs.decode import one_line
 from simtrack.logs.inspect.columns import (
     LOG_COLUMNS,
@@ -21,7 +21,7 @@ from simtrack.logs.inspect.columns import (
     limit_text,
     metadata_columns,
 )
-from simtrack.logs.inspect.metrics import ABSENT, choose_metrics, metric_columns
+from simtrack.logs.inspect.metrics import ABSENT, metric_columns
 from simtrack.logs.inspect.plan import losses_by_metric, plan_of
 from simtrack.logs.inspect.source import InspectLog
 from simtrack.logs.score_values import NON_FINITE, NULL, ScoreReader
@@ -59,7 +59,7 @@ def to_records(
     tokens_in, tokens_out, duration_s, working_s, cost_usd; they repeat in the rows of a sample.
     Rows keep the order of the file; the metrics of a sample follow one another.
     """
-    columns = choose_metrics(metric_columns(log.header, log.samples), metric, log.label)
+    columns = metric_columns(log.header, log.samples, metric, log.label)
     reader = ScoreReader(scores)
     fates = _fates(log, columns, reader)
     reader.refuse_unknown(log.label, list(columns))
@@ -68,12 +68,12 @@ def to_records(
     names = list(columns) or [NO_METRIC]
     rows, width = len(log.samples), len(names)
     factors = {name: Factor.constant(level, rows * width) for name, level in where.items()}
-    own, dropped = metadata_columns(log.samples)
+    own, left_out = metadata_columns(log.samples)
     numeric: dict[str, NDArray[np.float64]] = {"value": fates.values.ravel()}
     for column in SAMPLE_COLUMNS:
         taken = list(map(column.take, log.samples))
         if column.kind == "number":
-            numeric[column.name] = np.repeat(numbers(taken), width)
+            numeric[column.name] = np.repeat(numbers(taken, f"{log.label}: {column.name}"), width)
         else:
             factors[column.name] = _repeated(labels(taken), width)
     factors |= {name: _repeated(labels(values), width) for name, values in own.items()}
@@ -82,8 +82,9 @@ def to_records(
     factors["status"] = Factor(STATUSES, fates.status.ravel()).compact()
     factors["reason"] = labels([reason for row in fates.reasons for reason in row])
     losses = Losses.of(losses_by_metric(log, plan, names, where))
-    notes = [*log.notes, *_notes(log, columns, fates, plan.planned, dropped), *reader.notes()]
-    notes += [plan.note] if plan.note else []
+    notes = [*log.notes, *_notes(log, columns, fates, plan.planned), *left_out, *reader.notes()]
+    notes += plan.notes
+    notes += composed_notes({"unit": [s.id for s in log.samples], **own})
     return Records(factors, numeric, losses, notes=tuple(f"{log.label}: {note}" for note in notes))
 
 
@@ -141,7 +142,6 @@ def _notes(
     columns: Mapping[str, list[Any]],
     fates: _Fates,
     planned: int,
-    dropped: Sequence[str],
 ) -> list[str]:
     notes = []
     if log.status != "success":
@@ -161,12 +161,10 @@ def _notes(
     nested = sum(1 for name, raw in columns.items() if "." in name for v in raw if v is None)
     if nested and _version(log) < _NAN_KEPT and any(NULL in reason for reason in flat):
         notes.append(f"{nested} null scores within objects may have been NaN; they are unscored")
-    if dropped:
-        notes.append(f"metadata left out (long text): {', '.join(dropped)}")
     return notes
 
 
 def _version(log: InspectLog) -> tuple[int, ...]:
     text = str((log.header.eval.packages or {}).get("inspect_ai", "0"))
     parts = text.split("+", 1)[0].split(".")
-    return tuple(int(p) for p in parts[:3] if p.isdigit())
+    return tuple(int(p) for p in parts[:3] if p.isascii() and p.isdigit() and len(p) < 10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from simtrack.counts import Losses
@@ -38,7 +39,7 @@ def read_csv(text: str, label: str) -> Table:
         raise DataError(f"{label}: empty: it holds no header line.")
     header = [name.strip() or f"(column {k + 1})" for k, name in enumerate(rows.pop(0))]
     lines.pop(0)
-    twice = [name for k, name in enumerate(header) if name in header[:k]]
+    twice = [name for name, times in Counter(header).items() if times > 1]
     if twice:
         raise DataError(f"{label}: two columns are named {twice[0]!r}. Rename one of them.")
     _refuse_ragged(rows, lines, len(header), label)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from simtrack.counts import Loss, Losses
 from simtrack.errors import DataError
+from simtrack.logs.columns import LABEL_COLUMNS_MAX, listed
 from simtrack.logs.decode import Decoded, decode_record
+from simtrack.logs.tables.roles import USUAL
 from simtrack.logs.tables.table import Table
 
 __all__ = ["read_json_lines"]
 
 
-def read_json_lines(data: bytes, label: str) -> Table:
+def read_json_lines(data: bytes, label: str, wanted: Collection[str] = ()) -> Table:
     """Read one JSON object a line into columns; a key that a record lacks is missing there.
 
     U+2028, U+2029 and U+0085 inside strings do not end a line; blank lines are skipped; integers
-    are exact; NaN and Infinity are read; lone surrogates become U+FFFD with a note. A last line
-    that is torn, as a crash leaves it, becomes a loss and a note.
+    are exact; NaN and Infinity are read; lone surrogates become text with a note. A last line
+    that is torn, as a crash leaves it, becomes a loss and a note. Of very many keys the `wanted`,
+    those with a usual name and the most frequent are kept, and a note names the others.
 
     Raises
     ------
@@ -43,10 +48,27 @@ def read_json_lines(data: bytes, label: str) -> Table:
             )
         records.append(record)
     notes = [f"{torn}: its record is counted as missing"] if torn else []
-    if seen.replaced:
-        notes.append(f"{seen.replaced} halves of surrogate pairs became U+FFFD")
-    names = dict.fromkeys(name for record in records for name in record)
+    names, dropped = _kept(records, wanted)
+    notes += [*seen.notes(), *dropped]
     columns = {name: [record.get(name) for record in records] for name in names}
     losses = Losses.of([Loss("missing", int(bool(torn)), torn, (("source", label),))])
     kept = lines[: len(records)]
     return Table(label, columns, kept, losses, tuple(notes))
+
+
+def _kept(
+    records: Sequence[Mapping[str, Any]], wanted: Collection[str]
+) -> tuple[list[str], list[str]]:
+    """Choose the keys that become columns, in the order of the file, and say which do not."""
+    times = Counter(name for record in records for name in record)
+    if len(times) <= LABEL_COLUMNS_MAX:
+        return list(times), []
+    known = {*wanted, *(name for name in times if name.lower() in USUAL)}
+    frequent = [name for name, _ in times.most_common() if name not in known]
+    chosen = known | set(frequent[:LABEL_COLUMNS_MAX])
+    dropped = [name for name in times if name not in chosen]
+    notes = [
+        f"{len(dropped)} of {len(times)} keys left out, as more than {LABEL_COLUMNS_MAX} columns "
+        f"are data rather than names: {listed(dropped, 5)}. Keep one with --map KEY=KEY"
+    ]
+    return [name for name in times if name in chosen], notes[: len(dropped)]

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simtrack.errors import DataError, InputError
+from simtrack.logs.columns import LABEL_COLUMNS_MAX, RESERVED, listed
 from simtrack.logs.content import UnknownFormat
 
-__all__ = ["GUESSES", "assign_roles"]
+__all__ = ["GUESSES", "USUAL", "assign_roles"]
 
 #: Common names of the parts; a guess is made only if exactly one of them is a column.
 GUESSES: Mapping[str, tuple[str, ...]] = {
@@ -30,9 +31,13 @@ GUESSES: Mapping[str, tuple[str, ...]] = {
     "metric": ("metric",),
     "task": ("task", "task_name"),
 }
+#: Names, in lower case, that mean something in a table.
+USUAL = RESERVED.union(*GUESSES.values())
 #: Parts that a column plays only if the user says so: they change what is counted.
 _BY_MAP_ONLY = frozenset({"outcome", "status", "reason", "signal", "source", "score"})
 _LABEL_MAX_CHARACTERS = 256
+#: Names that a misspelt one is compared with.
+_COMPARED_MAX = 1000
 
 
 def assign_roles(
@@ -58,7 +63,7 @@ def assign_roles(
     notes = _guess(label, names, roles)
     if "value" not in roles and "outcome" not in roles:
         raise UnknownFormat(
-            f"{label}: no column holds a score (there are: {_listed(names)}). "
+            f"{label}: no column holds a score (there are: {listed(names)}). "
             f"{_wide_hint(columns)}Name it: --map value=COLUMN (in Python map={{'value': COLUMN}})."
         )
     notes += _keep_others(columns, roles)
@@ -67,16 +72,23 @@ def assign_roles(
 
 def _guess(label: str, names: Sequence[str], roles: dict[str, str]) -> list[str]:
     taken = set(roles.values())
-    lower = {name.lower(): name for name in names if name not in taken}
+    lower: dict[str, list[str]] = {}
+    for name in names:
+        if name not in taken:
+            lower.setdefault(name.lower(), []).append(name)
     guessed, unclear = [], []
     for role, usual in GUESSES.items():
         if role in roles or (role == "value" and "outcome" in roles):
             continue
-        if role in lower:
-            roles[role] = lower[role]
+        own = lower.get(role, [])
+        if len(own) == 1:
+            roles[role] = own[0]
             continue
-        fits = [lower[name] for name in usual if name in lower]
-        if len(fits) == 1:
+        fits = own or [name for word in usual for name in lower.get(word, ())]
+        if role in own and role != "value":
+            roles[role] = role
+            guessed.append(f"{role} = {role} (not {', '.join(n for n in own if n != role)})")
+        elif len(fits) == 1:
             roles[role] = fits[0]
             guessed.append(f"{role} = {fits[0]}")
         elif fits and role == "value":
@@ -95,16 +107,27 @@ def _keep_others(columns: Mapping[str, Sequence[Any]], roles: dict[str, str]) ->
 
     A column that plays another part stays reachable by its own name too, unless it is the score.
     """
-    dropped = []
+    dropped: list[str] = []
+    beyond: list[str] = []
+    kept = 0
     for name, values in columns.items():
         if roles.get(name) == name or name in (roles.get("value"), roles.get("outcome")):
             continue
-        if _is_labelling(values):
+        if kept >= LABEL_COLUMNS_MAX:
+            beyond.append(name)
+        elif _is_labelling(values):
+            kept += 1
             free = name not in roles and name not in _BY_MAP_ONLY
             roles[name if free else f"column.{name}"] = name
         else:
             dropped.append(name)
-    return [f"columns left out (nested or long): {', '.join(dropped)}"] if dropped else []
+    notes = [f"columns left out (nested or long): {listed(dropped)}"] if dropped else []
+    if beyond:
+        notes.append(
+            f"{len(beyond)} columns left out after the first {LABEL_COLUMNS_MAX}: "
+            f"{listed(beyond, 5)}. Keep one with --map NAME=NAME"
+        )
+    return notes
 
 
 def _wide_hint(columns: Mapping[str, Sequence[Any]]) -> str:
@@ -132,11 +155,6 @@ def _is_labelling(values: Sequence[Any]) -> bool:
 
 
 def _there_are(wanted: str, names: Sequence[str]) -> str:
-    near = difflib.get_close_matches(wanted, names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(wanted, names[:_COMPARED_MAX], n=1, cutoff=0.5)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    return f"The columns are: {_listed(names)}.{hint}"
-
-
-def _listed(names: Sequence[str], most: int = 20) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more if names else "none"
+    return f"The columns are: {listed(names)}.{hint}"

@@ -9,9 +9,9 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from simtrack.counts import Factor, Losses
+from simtrack.counts import Factor, Losses, group_rows
 from simtrack.errors import DataError, InputError
-from simtrack.logs.columns import NUMBERS, labels
+from simtrack.logs.columns import METRICS_MAX, NUMBERS, composed_notes, labels
 from simtrack.logs.score_values import ScoreReader
 from simtrack.logs.tables.roles import assign_roles
 from simtrack.options import Status
@@ -60,16 +60,25 @@ def to_records(
     that it leaves out are guessed from common names where only one column fits, and a note says
     so. All other columns of scalars are kept as labels under their own names.
     """
-    roles, notes = assign_roles(table.label, table.columns, map or {})
+    given = map or {}
+    roles, notes = assign_roles(table.label, table.columns, given)
     if metric is not None:
         table = _chosen(table, roles, metric)
     factors: dict[str, Factor] = {"source": Factor.constant(table.label, len(table.lines))}
     numeric: dict[str, NDArray[np.float64]] = {}
     for name, column in roles.items():
         if name in NUMBERS and name != "value":
-            numeric[name] = _numbers(table, column)
+            try:
+                numeric[name] = _numbers(table, column)
+            except DataError as error:
+                if name in given:
+                    raise
+                factors[f"column.{name}"] = labels(_scalars(table, column))
+                notes.append(f"kept as labels, column.{name}: {error}")
         elif name != "value":
             factors[name] = labels(_scalars(table, column))
+    _refuse_many_metrics(table.label, factors.get("metric"))
+    notes += composed_notes({c: table.columns[c] for n, c in roles.items() if n in factors})
     if "value" in roles:
         reader = ScoreReader(scores)
         values, reasons = reader.column(table.columns[roles["value"]])
@@ -78,6 +87,7 @@ def to_records(
         notes = [*notes, *reader.notes()]
     else:
         reasons = ["" if kept else "no outcome" for kept in factors["outcome"].codes >= 0]
+    notes += _identical(table, factors)
     factors |= _fates(table, factors, numeric, reasons)
     return Records(
         factors,
@@ -98,6 +108,38 @@ def _chosen(table: Table, roles: Mapping[str, str], metric: str | Sequence[str])
     columns = {name: [values[row] for row in keep] for name, values in table.columns.items()}
     lines = [table.lines[row] for row in keep]
     return Table(table.label, columns, lines, table.losses, table.notes)
+
+
+def _identical(table: Table, factors: Mapping[str, Factor]) -> list[str]:
+    """Note rows that repeat another in every column, where no column numbers repetitions."""
+    if "unit" not in factors or "repetition" in factors:
+        return []
+    named = {n: f.with_missing_named() for n, f in factors.items()}
+    varied = {n: f for n, f in named.items() if len(f.levels) > 1}
+    group = group_rows(varied, len(table.lines))
+    several = np.bincount(group.index, minlength=group.size) > 1
+    seen: set[tuple[str, ...]] = set()
+    again: list[int] = []
+    for row in np.flatnonzero(several[group.index]).tolist():
+        whole = tuple(repr(values[row]) for values in table.columns.values())
+        if whole in seen:
+            again.append(table.lines[row])
+        seen.add(whole)
+    if not again:
+        return []
+    return [
+        f"{len(again)} rows repeat another in every column and count again (first: line "
+        f"{again[0]}). Number repetitions in a column (--map repetition=COLUMN), or remove copies"
+    ]
+
+
+def _refuse_many_metrics(label: str, metric: Factor | None) -> None:
+    found = len(metric.compact().levels) if metric is not None else 0
+    if found > METRICS_MAX:
+        raise DataError(
+            f"{label}: column 'metric' has {found} levels, more than the {METRICS_MAX} that are "
+            "scored at once. Choose some with --metric, or rename the column."
+        )
 
 
 def _fates(
