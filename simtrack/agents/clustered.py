@@ -1,27 +1,28 @@
-"""Agents of one rate: clusters that differ, in one arm or in two that share their clusters."""
+"""An agent of one rate that varies from cluster to cluster."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simtrack.agents.heterogeneity import (
-    beta_parameters,
-    logit_normal_moments,
-    logit_normal_parameters,
-)
-from simtrack.counts import Totals
+from simtrack.agents.expected import expected_value, planned_trials, shuffled_records
+from simtrack.agents.heterogeneity import beta_parameters, logit_normal_parameters
+from simtrack.counts import CountsBatch, Totals
+from simtrack.design import Design
 from simtrack.errors import InputError
+from simtrack.estimands import Contrast, Estimand
 from simtrack.options import choice
+from simtrack.records import Records
 from simtrack.rng import Stream
+from simtrack.rng.thresholds import beta_binomial_thresholds
+from simtrack.taxonomy import PLAIN
 from simtrack.validate import integer, open_unit, real
 
-__all__ = ["ClusterLaw", "ClusteredAgent", "PairedAgent"]
+__all__ = ["ClusterLaw", "ClusteredAgent"]
 
 ClusterLaw = Literal["beta", "logit-normal"]
 Integers = NDArray[np.int64]
@@ -30,6 +31,9 @@ Integers = NDArray[np.int64]
 @dataclass(frozen=True, slots=True)
 class ClusteredAgent:
     """An agent that passes with one rate, which varies from cluster to cluster.
+
+    Whatever the design's conditions are, they make no difference: a null agent for any contrast.
+    A cluster's probability is the same in all of its cells.
 
     Parameters
     ----------
@@ -43,6 +47,8 @@ class ClusteredAgent:
     Examples
     --------
     >>> agent = ClusteredAgent(0.9, icc=0.1)
+    >>> agent.counts(Design(12, 20), draws=3, seed=7).cells.shape
+    (3, 12, 1, 2)
     >>> agent.totals([20] * 12, replicates=3, seed=7).shape
     (12, 3)
     """
@@ -56,8 +62,60 @@ class ClusteredAgent:
         real("icc", self.icc, 0.0, 1.0)
         choice("law", self.law, ClusterLaw)
 
-    def counts(self, sizes: Sequence[int], replicates: int, seed: int) -> Integers:
-        """Draw successes by cluster: int64, shape (replicates, clusters)."""
+    def counts(
+        self,
+        design: Design,
+        draws: int | range,
+        seed: int,
+        *,
+        threads: int = 1,
+        chunk: int | None = None,
+    ) -> CountsBatch:
+        """Draw failures and passes by cluster and cell; see `Agent.counts`.
+
+        Counts come by inversion, so other repetitions give other draws; with law "logit-normal"
+        more repetitions keep the old trials. With law "beta" a cell is drawn given those before
+        it: new cells leave old draws as they were where they come last.
+        """
+        trials = planned_trials(design)
+        how = {"replicates": draws, "clusters": design.clusters, "threads": threads, "chunk": chunk}
+        stream = Stream(seed, "clustered-agent-counts", law=self.law)
+        streams = [stream.labelled(cell=tuple(cell.items())) for cell in design.cells]
+        columns = list(zip(streams, trials.T, strict=True))
+        if self.icc == 0.0:
+            passes = [s.binomial(n, self.rate, **how) for s, n in columns]  # type: ignore[arg-type]
+        elif self.law == "beta":
+            passes = _polya(columns, *beta_parameters(self.rate, self.icc), how)
+        else:
+            mean, sd = logit_normal_parameters(self.rate, self.icc)
+            share = stream.labelled(part="cluster").logit_normal(mean, sd, **how)  # type: ignore[arg-type]
+            passes = [s.trial_counts(n, share, **how) for s, n in columns]  # type: ignore[arg-type]
+        found = np.stack(passes, axis=2)
+        cells = np.stack([trials - found, found], axis=3)
+        return CountsBatch(cells, PLAIN.codes, design.cells, design.cluster_name)
+
+    def records(self, design: Design, seed: int) -> Records:
+        """Draw one study trial by trial: its counts are those of draw 0 of `counts`."""
+        return shuffled_records(self.counts(design, 1, seed), Stream(seed, "clustered-agent-order"))
+
+    def expectation(self, what: Estimand | Contrast, design: Design) -> float:
+        """Give the true value of an estimand: the rate, wherever it is looked at."""
+        trials = planned_trials(design)[..., None]
+        shares = np.array([1.0 - self.rate, self.rate])
+        return expected_value(what, design, PLAIN.codes, trials * shares)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain data from which `from_dict` makes an equal agent."""
+        head = {"schema": "simtrack.agent/1", "kind": "clustered"}
+        return head | {"rate": self.rate, "icc": self.icc, "law": self.law}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> ClusteredAgent:
+        """Make the agent that `to_dict` described."""
+        return cls(**{k: v for k, v in data.items() if k not in ("schema", "kind")})
+
+    def successes(self, sizes: Sequence[int], replicates: int, seed: int) -> Integers:
+        """Draw successes of clusters of these sizes: int64, shape (replicates, clusters)."""
         n = _sizes(sizes)
         stream = Stream(seed, "clustered-agent", law=self.law)
         reps = integer("replicates", replicates, 1)
@@ -71,72 +129,31 @@ class ClusteredAgent:
 
     def totals(self, sizes: Sequence[int], replicates: int, seed: int) -> Totals:
         """Draw totals whose columns are replicates, as every method for one rate takes them."""
-        found = self.counts(sizes, replicates, seed).T
+        found = self.successes(sizes, replicates, seed).T
         trials = np.broadcast_to(_sizes(sizes)[:, None], found.shape)
         columns = [(str(r),) for r in range(found.shape[1])]
         return Totals.from_arrays(found, trials, conditions=columns, by=("replicate",))
 
 
-@dataclass(frozen=True, slots=True)
-class PairedAgent:
-    """An agent in two arms over the same clusters, whose contrast varies by cluster too.
-
-    In cluster g the logit of the success probability is mean + sd·u_g ± (effect + slope_sd·v_g)/2
-    for the first (+) and the second (−) arm, u and v independent standard normal. With effect 0 the
-    two arms have the same rate, and cluster differences are symmetric about 0.
-
-    Parameters
-    ----------
-    rate, icc : float
-        Of both arms at effect 0 and slope SD 0; they fix mean and sd.
-    effect : float
-        Difference of the arms on the logit scale.
-    slope_sd : float
-        SD of that difference over clusters, on the logit scale, from 0.
-
-    Examples
-    --------
-    >>> first, second = PairedAgent(0.9, icc=0.1, slope_sd=0.5).counts([20] * 12, 4, seed=7)
-    >>> first.shape, second.shape
-    ((4, 12), (4, 12))
-    """
-
-    rate: float
-    icc: float = 0.0
-    effect: float = 0.0
-    slope_sd: float = 0.0
-
-    def __post_init__(self) -> None:
-        open_unit("rate", self.rate)
-        real("icc", self.icc, 0.0, 1.0)
-        real("effect", self.effect)
-        real("slope_sd", self.slope_sd, 0.0)
-
-    def rates(self) -> tuple[float, float]:
-        """Give the marginal rates of the two arms: exact, by quadrature."""
-        mean, sd = logit_normal_parameters(self.rate, self.icc)
-        spread = math.hypot(sd, 0.5 * self.slope_sd)
-        first, _ = logit_normal_moments(mean + 0.5 * self.effect, spread)
-        second, _ = logit_normal_moments(mean - 0.5 * self.effect, spread)
-        return first, second
-
-    def counts(self, sizes: Sequence[int], replicates: int, seed: int) -> tuple[Integers, Integers]:
-        """Draw successes of both arms: int64 each, shape (replicates, clusters)."""
-        n = _sizes(sizes)
-        mean, sd = logit_normal_parameters(self.rate, self.icc)
-        stream = Stream(seed, "paired-agent")
-        reps = integer("replicates", replicates, 1)
-        level, slope = (
-            stream.labelled(effect=name).normal(replicates=reps, clusters=n.size)[:, :, 0]
-            for name in ("level", "slope")
-        )
-        half = 0.5 * (self.effect + self.slope_sd * slope)
-        found = []
-        for arm, sign in (("first", 1.0), ("second", -1.0)):
-            share = 1.0 / (1.0 + np.exp(-(mean + sd * level + sign * half)))
-            draws = stream.labelled(arm=arm)
-            found.append(draws.trial_counts(n, share, replicates=reps, clusters=n.size))
-        return found[0], found[1]
+def _polya(
+    columns: Sequence[tuple[Stream, Integers]], a: float, b: float, how: dict[str, Any]
+) -> list[Integers]:
+    """Draw cell after cell given the cluster's passes so far: one Beta share for all of them."""
+    passes: list[Integers] = []
+    for stream, n in columns:
+        uniform = stream.uniform(**how)[:, :, 0]
+        word = np.ldexp(uniform, 64).astype(np.uint64)
+        before = sum(passes, np.zeros(word.shape, dtype=np.int64))
+        tried = sum((m for _, m in columns[: len(passes)]), np.zeros_like(n))
+        key = np.stack(np.broadcast_arrays(n, tried, before), axis=2).reshape(-1, 3)
+        kinds, which = np.unique(key, axis=0, return_inverse=True)
+        found = np.empty(word.size, dtype=np.int64)
+        for k, (trials, m, s) in enumerate(kinds.tolist()):
+            law = beta_binomial_thresholds(trials, a + s, b + m - s)
+            here = which.ravel() == k
+            found[here] = law.lowest + np.searchsorted(law.values, word.ravel()[here], side="right")
+        passes.append(found.reshape(word.shape))
+    return passes
 
 
 def _sizes(sizes: Sequence[int]) -> Integers:

@@ -68,9 +68,9 @@ def difference_cell(
     same sizes: the same clusters if `paired`, else others drawn alike. Parameters: `rate_cell`.
     """
     wanted = max(*methods.values(), *tests.values())
-    first, second = agent.counts(sizes, wanted, seed)
+    first, second = agent.successes(sizes, wanted, seed)
     if not paired:
-        _, second = agent.counts(sizes, wanted, seed + _OTHER_CLUSTERS)
+        _, second = agent.successes(sizes, wanted, seed + _OTHER_CLUSTERS)
     trials = np.array(sizes, dtype=np.float64)
     rates = agent.rates()
     truth = rates[0] - rates[1]

@@ -73,7 +73,7 @@ def test_design_effect_by_hand():
 def test_drawn_counts_have_the_rate_and_the_icc(law, icc):
     # 40,000 clusters of 10; six-sigma bounds: a false alarm once in 5e8 runs, and the seed is fixed
     size, replicates, clusters = 10, 4000, 10
-    drawn = ClusteredAgent(0.8, icc, law).counts([size] * clusters, replicates, seed=3)
+    drawn = ClusteredAgent(0.8, icc, law).successes([size] * clusters, replicates, seed=3)
     shares = drawn.ravel() / size
     spread = 0.16 * (1 + (size - 1) * icc) / size
     assert abs(shares.mean() - 0.8) < 6 * math.sqrt(spread / shares.size)
@@ -82,7 +82,7 @@ def test_drawn_counts_have_the_rate_and_the_icc(law, icc):
 
 def test_paired_arms_have_their_exact_rates_and_share_clusters():
     agent = PairedAgent(0.7, icc=0.2, effect=1.0, slope_sd=0.5)
-    first, second = agent.counts([12] * 10, 4000, seed=5)
+    first, second = agent.successes([12] * 10, 4000, seed=5)
     for drawn, rate in zip((first, second), agent.rates(), strict=True):
         # SD of a cluster's share is at most .5
         assert abs(drawn.mean() / 12 - rate) < 6 * 0.5 / math.sqrt(drawn.size)
@@ -93,8 +93,8 @@ def test_paired_arms_have_their_exact_rates_and_share_clusters():
 
 
 def test_more_clusters_and_replicates_leave_old_draws():
-    few = PairedAgent(0.7, 0.1, slope_sd=0.5).counts([12] * 4, 3, seed=5)
-    many = PairedAgent(0.7, 0.1, slope_sd=0.5).counts([12] * 9, 7, seed=5)
+    few = PairedAgent(0.7, 0.1, slope_sd=0.5).successes([12] * 4, 3, seed=5)
+    many = PairedAgent(0.7, 0.1, slope_sd=0.5).successes([12] * 9, 7, seed=5)
     for a, b in zip(few, many, strict=True):
         np.testing.assert_array_equal(a, b[:3, :4])
 
@@ -104,7 +104,7 @@ def test_more_clusters_and_replicates_leave_old_draws():
     [
         (lambda: ClusteredAgent(1.0), "rate must be strictly between 0 and 1"),
         (lambda: ClusteredAgent(0.5, 0.1, "gamma"), "law must be one of beta, logit-normal"),
-        (lambda: ClusteredAgent(0.5).counts([], 1, 1), "one number of trials for each cluster"),
+        (lambda: ClusteredAgent(0.5).successes([], 1, 1), "one number of trials for each cluster"),
         (lambda: logit_normal_parameters(0.5, 0.99), "one that a logit SD of at most 20 gives"),
         (lambda: PairedAgent(0.5, slope_sd=-1), "slope_sd must be a finite number from 0"),
     ],

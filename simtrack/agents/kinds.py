@@ -1,0 +1,31 @@
+"""Every kind of agent by the name that its plain data carries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from simtrack.agents.clustered import ClusteredAgent
+from simtrack.agents.paired import PairedAgent
+from simtrack.errors import InputError
+
+__all__ = ["KINDS", "agent_from_dict"]
+
+#: The class of each kind; it has `from_dict`.
+KINDS: dict[str, Any] = {}
+KINDS["clustered"] = ClusteredAgent
+KINDS["paired"] = PairedAgent
+
+
+def agent_from_dict(data: Mapping[str, Any]) -> Any:
+    """Which agent does this plain data describe?
+
+    Examples
+    --------
+    >>> agent_from_dict({"kind": "clustered", "rate": 0.9})
+    ClusteredAgent(rate=0.9, icc=0.0, law='beta')
+    """
+    kind = data.get("kind")
+    if kind not in KINDS:
+        raise InputError("kind", f"one of {', '.join(KINDS)}", repr(kind), where="agent")
+    return KINDS[kind].from_dict(dict(data))
