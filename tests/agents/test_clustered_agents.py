@@ -41,7 +41,7 @@ def test_agents_are_plain_data_and_keep_the_protocol(agent):
     assert hash(agent) == hash(agent_from_dict(agent.to_dict()))
 
 
-@pytest.mark.parametrize(("agent", "fingerprint"), zip(AGENTS, FINGERPRINTS, strict=True))
+@pytest.mark.parametrize(("agent", "fingerprint"), list(zip(AGENTS, FINGERPRINTS, strict=True)))
 def test_draws_are_frozen(agent, fingerprint):
     assert agent.counts(ARMS, 3, seed=3).fingerprint == fingerprint
 
