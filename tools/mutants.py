@@ -176,6 +176,14 @@ MUTANTS = (
         "a hypothesis that was never tested raises every other p-value, undeclared",
     ),
     Mutant(
+        "fastmath",
+        "simtrack/_jit.py",
+        '"fastmath": False',
+        '"fastmath": True',
+        ("tests/references/test_hand_cases.py",),
+        "a compiled isnan is False for ever, so missing scores are data",
+    ),
+    Mutant(
         "mean for effective cluster size",
         f"{_IN}/clustered.py",
         "return np.asarray(1.0 + icc * (mean_size - 1.0))",
