@@ -1,11 +1,14 @@
-"""The verbs: estimate a rate, compare two levels."""
+"""The verbs: estimate a rate, compare two levels, test a family of groups."""
 
 from simtrack.analysis.compare import Comparison, compare
 from simtrack.analysis.estimate import Estimate, Estimates, estimate
+from simtrack.analysis.families import TestFamily, TestRow
 from simtrack.analysis.methods import METHODS, Method
 from simtrack.analysis.missing import totals_under_policy
 from simtrack.analysis.score import Score, score
 from simtrack.analysis.sensitivity import PolicyRate, Sensitivity, SensitivityRow, sensitivity
+from simtrack.analysis.testing import test_levels
+from simtrack.analysis.verdicts import Verdict
 
 __all__ = [
     "METHODS",
@@ -17,9 +20,13 @@ __all__ = [
     "Score",
     "Sensitivity",
     "SensitivityRow",
+    "TestFamily",
+    "TestRow",
+    "Verdict",
     "compare",
     "estimate",
     "score",
     "sensitivity",
+    "test_levels",
     "totals_under_policy",
 ]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from simtrack.analysis.pairing import cautions, in_both, refusal
+from simtrack.analysis.pairing import QUICK_LAW, cautions, flip_interval, in_both, refusal
 from simtrack.analysis.source import Table, read_totals
 from simtrack.counts import Losses, Totals
 from simtrack.errors import DataError, InputError
 from simtrack.estimands import Estimand
-from simtrack.inference import PairedDifference, paired_difference
+from simtrack.inference import PairedDifference, cluster_contrasts, paired_difference
 from simtrack.options import MissingCluster
 from simtrack.records import Records
 from simtrack.validate import open_unit
@@ -36,6 +36,9 @@ class Comparison:
     losses : Losses
     notes : tuple of str
         What was left out, assumed or refused.
+    sign_flip_low, sign_flip_high : float or None
+        The mean differences that the sign-flip test does not reject; None, with a note, where the
+        test is refused or these would take long (`simtrack.analysis.test_levels` takes its time).
     """
 
     estimand: str
@@ -47,6 +50,8 @@ class Comparison:
     pvalue: float | None
     losses: Losses
     notes: tuple[str, ...]
+    sign_flip_low: float | None = None
+    sign_flip_high: float | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Give plain values for JSON."""
@@ -54,7 +59,7 @@ class Comparison:
         numbers["test"] = None if self.paired.test is None else self.paired.test.to_dict()
         for theirs, ours in _RENAMED.items():
             numbers[ours] = numbers.pop(theirs)
-        head = {n: getattr(self, n) for n in ("estimand", "cluster", "factor", "a", "b", "pvalue")}
+        head = {n: getattr(self, n) for n in _HEAD}
         return (
             {"schema": "simtrack.compare/1"}
             | head
@@ -80,6 +85,7 @@ class Comparison:
         return f"Comparison({self.a} - {self.b}: {self.paired!r}, {p})"
 
 
+_HEAD = ("estimand", "cluster", "factor", "a", "b", "pvalue", "sign_flip_low", "sign_flip_high")
 _RENAMED = {
     "only_first": "only_a",
     "only_second": "only_b",
@@ -149,8 +155,16 @@ def compare(
     refused = refusal(paired, round(1.0 - level, 12))
     usable = paired.test is not None and not refused
     notes = [*paired.notes, *(cautions(paired, factor, level) if usable else ())]
+    low = high = None
     if refused:
         notes.append(f"sign-flip test refused: {refused}")
+    elif paired.test is not None:
+        pair = Totals.stack([totals.column(first), totals.column(second)], (a, b), totals.name)
+        found = flip_interval(paired.test, cluster_contrasts(pair).values, level, QUICK_LAW)
+        if found is None:
+            notes.append("no sign-flip interval here: it takes longer (simtrack test)")
+        else:
+            low, high = found.low, found.high
     return Comparison(
         totals.name,
         source.cluster_name,
@@ -161,6 +175,8 @@ def compare(
         paired.test.pvalue if usable and paired.test is not None else None,
         totals.losses,
         tuple(notes),
+        low,
+        high,
     )
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 import numpy as np
 
 from simtrack.counts import Loss, Losses, group_rows
-from simtrack.inference import PairedDifference
+from simtrack.inference import PairedDifference, SignFlip, SignFlipInterval, sign_flip_interval
+from simtrack.inference.signflip_law import as_integers
+from simtrack.options import Alternative
 from simtrack.records import Records, scored_rows
 
-__all__ = ["cautions", "in_both", "refusal"]
+__all__ = ["cautions", "few_differ", "flip_interval", "in_both", "refusal", "symmetry_cautions"]
 
 #: Factors that nobody can assign at random: a later stage always follows an earlier one.
 _NOT_RANDOMISED = frozenset({"stage", "turn", "depth", "position", "repetition"})
@@ -18,6 +21,10 @@ _NOT_RANDOMISED = frozenset({"stage", "turn", "depth", "position", "repetition"}
 _FEW_LIVE = 6
 #: Most of Σ|m - n| / Σ(m + n) over the trials of the arms within clusters: 1/3 is two to one.
 _MOST_IMBALANCE = 1.0 / 3.0
+#: Subsets of this many real differences are listed at no cost worth a word (5 ms).
+_QUICKLY_LISTED = 16
+#: Sums times sizes times squared clusters of the law of subset means: 16 ms, and a second.
+QUICK_LAW, PATIENT_LAW = 1 << 27, 1 << 34
 
 
 def in_both(records: Records, factor: str, a: str, b: str, cluster: str | None) -> Records:
@@ -52,11 +59,11 @@ def in_both(records: Records, factor: str, a: str, b: str, cluster: str | None) 
     return Records(kept.factors, kept.numbers, losses, kept.parents, kept.kind, kept.notes)
 
 
-def refusal(paired: PairedDifference, alpha: float) -> str:
+def refusal(paired: PairedDifference, alpha: float, alternative: Alternative = "two-sided") -> str:
     """Say why the sign-flip test gives no verdict, or nothing: too few clusters, unequal arms."""
     if paired.test is None:
         return ""
-    floor = 2.0 / 2.0**paired.clusters
+    floor = (2.0 if alternative == "two-sided" else 1.0) / 2.0**paired.clusters
     if floor > alpha:
         return f"{paired.clusters} clusters can give no p below {floor:.3g}, above {alpha:g}"
     if paired.imbalance > _MOST_IMBALANCE:
@@ -68,7 +75,7 @@ def refusal(paired: PairedDifference, alpha: float) -> str:
 
 
 def cautions(paired: PairedDifference, factor: str, level: float) -> Iterator[str]:
-    """Say what the reader of the p-value and the interval should know."""
+    """Say what the reader of the p-value and the t interval should know."""
     test = paired.test
     if test is None:
         return
@@ -83,7 +90,12 @@ def cautions(paired: PairedDifference, factor: str, level: float) -> Iterator[st
     outside = low is not None and high is not None and not low <= 0.0 <= high
     if outside and test.pvalue > 1.0 - level:
         yield "the interval excludes 0 and the exact p-value does not reject: trust the p-value"
-    if paired.imbalance > 0.0:
+    yield from symmetry_cautions(paired.imbalance, factor)
+
+
+def symmetry_cautions(imbalance: float, factor: str) -> Iterator[str]:
+    """Say where flipping the signs of cluster differences is not quite fair."""
+    if imbalance > 0.0:
         yield (
             "the arms have different numbers of trials in some clusters: the sign-flip p is "
             "approximate, since differences are not quite symmetric"
@@ -93,3 +105,29 @@ def cautions(paired: PairedDifference, factor: str, level: float) -> Iterator[st
             f"the sign-flip p assumes differences symmetric about 0 under the null, and {factor} "
             "is not assigned at random"
         )
+
+
+def few_differ(live: int, of: int, what: str, sides: int, alpha: float) -> tuple[str, ...]:
+    """Say that what was seen left the test no way to reject, though the design had one."""
+    floor = min(1.0, sides / 2.0**live)
+    if live == 0 or floor <= alpha:
+        return ()
+    return (f"{live} of {of} {what} differ at all: no p below {floor:.3g} was possible",)
+
+
+def flip_interval(
+    test: SignFlip, differences: Sequence[Fraction] | Sequence[float], level: float, most: int
+) -> SignFlipInterval | None:
+    """Give the interval that inverts the sign-flip test, or nothing where it takes too long.
+
+    `most` bounds the work on the law of subset means: `QUICK_LAW` or `PATIENT_LAW`.
+    """
+    if len(differences) <= _QUICKLY_LISTED:
+        return sign_flip_interval(differences, level=level)
+    whole = as_integers(differences)
+    if whole is None or test.route == "monte-carlo":
+        return None
+    g = len(whole)
+    if (sum(map(abs, whole)) + 1) * (g + 1) * g * g > most:
+        return None
+    return sign_flip_interval(differences, level=level)

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, get_args
 
 from simtrack.analysis.compare import Comparison, compare
 from simtrack.analysis.estimate import Estimates, estimate
-from simtrack.counts import NO_LABEL, Factor, Loss, Losses
-from simtrack.errors import DataError, InputError
+from simtrack.analysis.missing import totals_under_policy
+from simtrack.analysis.scope import factor_of, find_factor, has_metrics, nested, prepared
+from simtrack.analysis.sensitivity import Sensitivity
+from simtrack.analysis.sensitivity import sensitivity as under_all_policies
+from simtrack.analysis.source import Table
+from simtrack.counts import Factor, Loss
+from simtrack.errors import InputError
 from simtrack.estimands import Estimand
-from simtrack.options import MissingCluster, Status
+from simtrack.options import MissingCluster, MissingPolicy, Status, choice
 from simtrack.records import Accounting, Records, account
 from simtrack.validate import confidence_level
 
-__all__ = ["ALIASES", "MetricScore", "Score", "find_factor", "score"]
+__all__ = ["MetricScore", "Score", "score"]
 
-#: Names that people use for columns of the trial table.
-ALIASES = {"id": "unit", "sample": "unit", "item": "unit", "epoch": "repetition",
-           "trial": "repetition", "file": "source", "log": "source"}  # fmt: skip
 #: Grouped by, where a table has several levels and nothing was asked for.
 _TELLING = ("task", "model", "arm", "source")
-#: Where a level named for a comparison is looked for first.
-#: The metric of rows that name none, in a table where others do.
-UNNAMED = "(no metric)"
-_COMPARED = ("model", "arm", "source", "task", "stage")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +31,15 @@ class MetricScore:
     """What does one metric say: where did each planned trial go, and what are the rates?
 
     `metric` is empty where the table has one reading of each trial. `comparison` is None unless
-    two levels were named.
+    two levels were named. `sensitivity` has every policy for missing scores side by side, where it
+    was asked for or where the policy is "bounds"; then `estimates` are those of the scored trials.
     """
 
     metric: str
     accounting: Accounting
     estimates: Estimates
     comparison: Comparison | None
+    sensitivity: Sensitivity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,8 @@ class Score:
         Every kind of trial that is in no rate, with its reason.
     notes : tuple of str
         What the reader of the logs wants to be known, and what was chosen in the user's place.
+    missing : str
+        What a planned trial without a score counts as.
     """
 
     by: tuple[str, ...]
@@ -64,6 +66,7 @@ class Score:
     metrics: tuple[MetricScore, ...]
     losses: tuple[Loss, ...]
     notes: tuple[str, ...]
+    missing: MissingPolicy = "drop"
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain data with a schema id."""
@@ -71,12 +74,14 @@ class Score:
             "schema": "simtrack.score/1",
             "by": list(self.by),
             "cluster": self.cluster,
+            "missing": self.missing,
             "metrics": [
                 {
                     "metric": m.metric,
                     "accounting": _account_rows(m.accounting),
                     "estimates": m.estimates.to_dict(),
                     "comparison": m.comparison.to_dict() if m.comparison else None,
+                    "sensitivity": m.sensitivity.to_dict() if m.sensitivity else None,
                 }
                 for m in self.metrics
             ],
@@ -101,6 +106,8 @@ def score(
     method: str | None = None,
     icc: float | None = None,
     missing_cluster: MissingCluster = "refuse",
+    missing: MissingPolicy = "drop",
+    sensitivity: bool = False,
 ) -> Score:
     """What do these trials say, by group, and which of two levels does better?
 
@@ -121,6 +128,11 @@ def score(
         The column they are levels of; found by the levels if not given.
     level, method, icc, missing_cluster
         As in `estimate`.
+    missing : str
+        What a planned trial without a score counts as: "drop" (left out), "as-failure",
+        "as-success", or "bounds" (both, which hold whatever became of it).
+    sensitivity : bool
+        Give the rates under every one of these policies, side by side.
 
     Examples
     --------
@@ -133,69 +145,75 @@ def score(
     (5, 0.75)
     """
     confidence_level("level", level)
-    records = _with_metrics(_with_scores(_with_rows(records, cluster)))
-    unit = find_factor(records, cluster) if cluster else _default_cluster(records)
+    choice("missing", missing, MissingPolicy)
+    if missing == "bounds" and levels is not None:
+        cure = "Compare under as-failure and as-success."
+        raise InputError("missing", "drop, as-failure or as-success in a comparison", missing,
+                         cure=cure)  # fmt: skip
+    records, unit = prepared(records, cluster)
     asked = dict.fromkeys(find_factor(records, name) for name in by)
     names = tuple(asked) or _telling(records, unit)
-    records, unit = _nested(records, unit, names)
+    records, unit = nested(records, unit, names)
     if unit in names:
         raise InputError("by", f"other than the cluster, {unit}")
     compared = None
     if levels is not None:
         if levels[0] == levels[1]:
             raise InputError("levels to compare", "two different ones", f"{levels[0]} twice")
-        compared = find_factor(records, factor) if factor else _factor_of(records, levels)
+        compared = find_factor(records, factor) if factor else factor_of(records, levels)
+    read: dict[str, Any] = {"cluster": unit, "missing_cluster": missing_cluster}
+    how: dict[str, Any] = read | {"level": level, "method": method, "icc": icc}
     parts: list[MetricScore] = []
-    for metric in records.factors["metric"].compact().levels if _has_metrics(records) else ("",):
+    for metric in records.factors["metric"].compact().levels if has_metrics(records) else ("",):
         rows = records.select(metric=metric) if metric else records
-        estimates = estimate(
-            rows, estimand, by=names, cluster=unit, level=level, method=method,
-            icc=icc, missing_cluster=missing_cluster,
-        )  # fmt: skip
+        table = _counting(rows, missing, estimand, names, read)
+        plain = estimand if table is rows else None
+        estimates = estimate(table, plain, by=names, **how)
         pair = None
         if levels is not None and compared is not None:
-            pair = compare(
-                rows, *levels, factor=compared, estimand=estimand, cluster=unit, level=level,
-                missing_cluster=missing_cluster,
-            )  # fmt: skip
-        parts.append(MetricScore(metric, _account(records, metric, names), estimates, pair))
+            sides = _counting(rows, missing, estimand, (compared,), read)
+            pair = compare(sides, *levels, factor=compared, estimand=plain, level=level, **read)
+        every = None
+        if sensitivity or missing == "bounds":
+            every = under_all_policies(rows, estimand, by=names, **how)
+        account_of = _account(records, metric, names)
+        parts.append(MetricScore(metric, account_of, estimates, pair, every))
     losses = dict.fromkeys(
         (*(x for part in parts for x in part.estimates.losses.entries), *_elsewhere(records, parts))
     )
-    return Score(
-        names, unit, tuple(parts), tuple(losses), (*records.notes, *_pooled(records, names, unit))
-    )
+    notes = (*records.notes, *_pooled(records, names, unit), *_policy_note(missing))
+    return Score(names, unit, tuple(parts), tuple(losses), notes, missing)
+
+
+def _counting(
+    rows: Records,
+    missing: MissingPolicy,
+    estimand: Estimand | str | None,
+    by: Sequence[str],
+    read: dict[str, Any],
+) -> Table:
+    """Give the trials, or totals in which those without a score count as `missing` says."""
+    if missing in {"drop", "bounds"}:
+        return rows
+    return totals_under_policy(rows, missing, estimand, by=by, **read)
+
+
+def _policy_note(missing: MissingPolicy) -> tuple[str, ...]:
+    if missing == "drop":
+        return ()
+    if missing == "bounds":
+        return ("rates run from every unscored trial failed to every one passed",)
+    what = "failure" if missing == "as-failure" else "success"
+    return (f"every planned trial without a score counts as a {what}, but those early-stopped or "
+            "invalidated",)  # fmt: skip
 
 
 def _elsewhere(records: Records, parts: Sequence[MetricScore]) -> list[Loss]:
     """Find the rowless losses of metrics that no row has, as of a log that failed at once."""
     known = {None, *(part.metric for part in parts)}
-    if not _has_metrics(records):
+    if not has_metrics(records):
         return []
     return [x for x in records.losses.entries if dict(x.where).get("metric") not in known]
-
-
-def _with_rows(records: Records, cluster: str | None) -> Records:
-    """Offer every row as a cluster of its own, for tables without ids."""
-    if cluster != "row" or "row" in records.factors:
-        return records
-    return records.with_factors(row=Factor.from_values([str(k + 1) for k in range(len(records))]))
-
-
-def _with_metrics(records: Records) -> Records:
-    """Give rows without a metric one of their own, where other rows have metrics."""
-    metric = records.factors.get("metric")
-    if metric is None or not metric.compact().levels or (metric.codes >= 0).all():
-        return records
-    labels = [label if label is not None else UNNAMED for label in metric.values()]
-    named = records.with_factors(metric=Factor.from_values(labels))
-    # A log without a scorer calls the metric of its rowless losses NO_LABEL.
-    losses = tuple(
-        replace(x, where=tuple((k, UNNAMED if (k, v) == ("metric", NO_LABEL) else v)
-                               for k, v in x.where))
-        for x in records.losses.entries
-    )  # fmt: skip
-    return replace(named, losses=Losses(losses))
 
 
 def _pooled(records: Records, by: Sequence[str], unit: str) -> list[str]:
@@ -218,38 +236,6 @@ def _nests(records: Records, name: str, within: Sequence[str]) -> bool:
     return len(pairs) == len(set(groups))
 
 
-def find_factor(records: Records, name: str) -> str:
-    """Give the column that `name` means: itself, or what it is an alias of."""
-    if name in records.factors:
-        return name
-    meant = ALIASES.get(name, name)
-    records.factor(meant)
-    return meant
-
-
-def _with_scores(records: Records) -> Records:
-    """Refuse a table without any score, saying what became of its trials."""
-    status = records.factors.get("status")
-    if status is not None and "scored" in status.take(status.codes >= 0).compact().levels:
-        return records
-    if status is None and len(records):
-        return records
-    table = account(records)
-    parts = [f"{table.total(s)} {s}" for s in get_args(Status) if table.total(s)]
-    reasons = records.factors["reason"].levels if "reason" in records.factors else ()
-    why = f" ({'; '.join(reasons[:3])})" if reasons else ""
-    sources = records.factors["source"].levels if "source" in records.factors else ()
-    where = f"{', '.join(sources[:3])}: " if sources else ""
-    raise DataError(
-        f"{where}no trial has a score: {table.planned} planned, {', '.join(parts) or 'none found'}"
-        f"{why}. Nothing can be estimated. " + " ".join(records.notes)
-    )
-
-
-def _has_metrics(records: Records) -> bool:
-    return "metric" in records.factors and bool(records.factors["metric"].compact().levels)
-
-
 def _telling(records: Records, cluster: str) -> tuple[str, ...]:
     """Columns that differ and are coarser than the clusters; the file only if nothing else does."""
     several = [
@@ -267,41 +253,6 @@ def _telling(records: Records, cluster: str) -> tuple[str, ...]:
 def _same_partition(first: Factor, second: Factor) -> bool:
     pairs = {*zip(first.codes.tolist(), second.codes.tolist(), strict=True)}
     return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
-
-
-def _nested(records: Records, unit: str, by: Sequence[str]) -> tuple[Records, str]:
-    """Keep equal ids of different tasks apart: they are different clusters."""
-    task = records.factors.get("task")
-    if unit != "unit" or task is None or len(task.compact().levels) < 2 or "task" in by:
-        return records, unit
-    pairs = zip(task.values(), records.factors[unit].values(), strict=True)
-    joined = [None if u is None else f"{t or ''}/{u}" for t, u in pairs]
-    name = f"task/{unit}"
-    return records.with_factors(**{name: Factor.from_values(joined)}), name
-
-
-def _default_cluster(records: Records) -> str:
-    for name in ("cluster", "unit"):
-        if name in records.factors:
-            return name
-    known = ", ".join(sorted(records.factors))
-    raise InputError("cluster", f"named, one of {known}", cure="Use --cluster.")
-
-
-def _factor_of(records: Records, levels: tuple[str, str]) -> str:
-    holding = [n for n, f in records.factors.items() if set(levels) <= set(f.levels)]
-    for name in (*_COMPARED, *holding):
-        if name in holding:
-            return name
-    parts = [
-        f"{n} ({', '.join(records.factors[n].levels[:6])})"
-        for n in _COMPARED
-        if n in records.factors and records.factors[n].levels
-    ]
-    raise InputError(
-        "levels to compare", "two levels of one column", " and ".join(levels),
-        cure=f"There are: {'; '.join(parts)}.",
-    )  # fmt: skip
 
 
 def _account(records: Records, metric: str, names: tuple[str, ...]) -> Accounting:

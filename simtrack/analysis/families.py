@@ -1,0 +1,153 @@
+"""The result of testing two levels in every group of a family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from simtrack.analysis.verdicts import Verdict
+from simtrack.counts import Loss
+from simtrack.options import Alternative
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["TestAdjustment", "TestFamily", "TestRow"]
+
+#: How p-values are adjusted for their family; max-t is for sign-flip alone.
+TestAdjustment = Literal[
+    "bonferroni", "holm", "hochberg", "benjamini-hochberg", "benjamini-yekutieli", "max-t"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class TestRow:
+    """What does the method say of one group: one hypothesis of the family?
+
+    Attributes
+    ----------
+    labels : tuple of str
+        One for each name in `TestFamily.by`.
+    clusters : int
+        Clusters with both levels; with any of them for methods that match none.
+    trials_a, trials_b : int
+        Trials of each level that count.
+    unpaired : int
+        Scored trials that found no partner.
+    verdict : Verdict
+        Difference, interval, p-value, floor, refusal and notes.
+    adjusted : float or None
+        The p-value adjusted for the family; None without a p-value, or where nothing was asked.
+    family : str
+        The family that it was adjusted in.
+    """
+
+    __test__: ClassVar[bool] = False
+
+    labels: tuple[str, ...]
+    clusters: int
+    trials_a: int
+    trials_b: int
+    unpaired: int
+    verdict: Verdict
+    adjusted: float | None = None
+    family: str = "all"
+
+    def __repr__(self) -> str:
+        name, v = "/".join(self.labels) or "all", self.verdict
+        p = "p refused" if v.refused else "no p" if v.pvalue is None else f"p={v.pvalue:.4g}"
+        gap = "not defined" if v.difference is None else f"{v.difference:+.4f}"
+        return f"TestRow({name}: {gap}, {p})"
+
+
+@dataclass(frozen=True, slots=True)
+class TestFamily:
+    """Which of these groups differ between two levels, once it is counted how many were tested?
+
+    Attributes
+    ----------
+    factor, a, b : str
+        Differences are a minus b.
+    cluster, method, alternative : str
+    by : tuple of str
+    level : float
+        Of the intervals; a test that cannot reach 1 - level is refused.
+    adjust : str or None
+    sizes : dict of str to int
+        How many hypotheses each family was adjusted for.
+    controls : str
+        Which error the adjustment controls, under which dependence.
+    rows : tuple of TestRow
+        Every group, those without a verdict in their place.
+    losses : tuple of Loss
+    notes : tuple of str
+    """
+
+    __test__: ClassVar[bool] = False
+
+    factor: str
+    a: str
+    b: str
+    cluster: str
+    method: str
+    alternative: Alternative
+    by: tuple[str, ...]
+    level: float
+    adjust: TestAdjustment | None
+    sizes: dict[str, int]
+    controls: str
+    rows: tuple[TestRow, ...]
+    losses: tuple[Loss, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """Give plain values for JSON."""
+        head = {name: getattr(self, name) for name in _HEAD}
+        rows = [_plain_row(self.by, row) for row in self.rows]
+        left_out: dict[str, int] = {}
+        for loss in self.losses:
+            left_out[loss.kind] = left_out.get(loss.kind, 0) + loss.n
+        return (
+            {"schema": "simtrack.test/1"}
+            | head
+            | {"by": list(self.by), "sizes": dict(self.sizes), "rows": rows}
+            | {"left_out": dict(sorted(left_out.items())), "notes": list(self.notes)}
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give one row a group; the labels are columns, the notes one text."""
+        import pandas as pd
+
+        rows = []
+        for row in self.rows:
+            plain = _plain_row(self.by, row)
+            plain["notes"] = "; ".join(row.verdict.notes)
+            labels = plain.pop("labels")
+            rows.append((labels if isinstance(labels, dict) else {}) | plain)
+        return pd.DataFrame(rows)
+
+    def __repr__(self) -> str:
+        return (
+            f"TestFamily({self.a} - {self.b} by {self.method}: {len(self.rows)} hypotheses, "
+            f"adjusted by {self.adjust or 'nothing'})"
+        )
+
+
+_HEAD = ("factor", "a", "b", "cluster", "method", "alternative", "level", "adjust", "controls")
+
+
+def _plain_row(by: Sequence[str], row: TestRow) -> dict[str, object]:
+    v = row.verdict
+    own: dict[str, object] = {f.name: getattr(v, f.name) for f in fields(v)}
+    own["pvalue_exact"] = _text(own.pop("exact"))
+    own["floor"] = None if v.floor is None else float(v.floor)
+    own["notes"] = list(v.notes)
+    counts = {n: getattr(row, n) for n in ("clusters", "trials_a", "trials_b", "unpaired")}
+    labels: Mapping[str, str] = dict(zip(by, row.labels, strict=True))
+    return {"labels": labels} | counts | own | {"adjusted": row.adjusted, "family": row.family}
+
+
+def _text(exact: object) -> str | None:
+    return str(exact) if isinstance(exact, Fraction) else None

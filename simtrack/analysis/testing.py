@@ -1,0 +1,178 @@
+# ruff: noqa: PT028 - test_levels is a verb, not a test
+"""Test two levels of a factor in every group of a declared family, by a method of the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from simtrack.analysis.adjusting import adjusted_rows, families_of
+from simtrack.analysis.families import TestAdjustment, TestFamily, TestRow
+from simtrack.analysis.methods import Method, find_method
+from simtrack.analysis.source import Table
+from simtrack.analysis.two_levels import Levels, by_levels
+from simtrack.analysis.verdicts import STRATIFIED, Asked, Verdict, offered, pairing_of, verdict
+from simtrack.counts import Counts, group_rows
+from simtrack.errors import DataError, InputError, SimtrackError
+from simtrack.estimands import Estimand
+from simtrack.options import Alternative, MissingCluster, choice
+from simtrack.records import Records
+from simtrack.validate import confidence_level
+
+__all__ = ["test_levels"]
+
+
+def test_levels(
+    table: Table,
+    a: str,
+    b: str,
+    *,
+    factor: str,
+    by: str | Sequence[str] = (),
+    method: str = "sign-flip",
+    alternative: Alternative = "two-sided",
+    adjust: TestAdjustment | None = None,
+    family: int | str | Sequence[str] | None = None,
+    estimand: Estimand | str | None = None,
+    cluster: str | None = None,
+    on: Sequence[str] = (),
+    strata: str | None = None,
+    level: float = 0.95,
+    missing_cluster: MissingCluster = "refuse",
+) -> TestFamily:
+    """In which groups does level `a` of `factor` do better than level `b`, and could it be chance?
+
+    One hypothesis a group of `by`: together they are the declared family. A group without a
+    verdict keeps its place, and counts in the family.
+
+    Parameters
+    ----------
+    table : Records, Counts or Totals
+        Counts and Totals make one hypothesis: they have no rows to group.
+    a, b, factor : str
+        Two levels of a column.
+    by : str or sequence of str
+        Columns whose groups are tested one by one.
+    method : str
+        A method for two levels, by its name in the catalogue (`simtrack methods test`,
+        `simtrack methods difference`).
+    alternative : str
+        "greater": a is higher than b.
+    adjust : str, optional
+        "bonferroni", "holm", "hochberg", "benjamini-hochberg", "benjamini-yekutieli", or, for
+        sign-flip, "max-t", which knows how the hypotheses go together.
+    family : int, or names of `by`, optional
+        The number of hypotheses declared, those not in the table included; or the columns whose
+        levels are families of their own. By default all groups are one family.
+    estimand, cluster, level, missing_cluster
+        As in `simtrack.analysis.estimate`.
+    on : sequence of str
+        For methods that pair single trials: the columns that name a trial; by default task, unit
+        and repetition, as far as the table has them.
+    strata : str, optional
+        For stratified methods and permutation: the column of strata.
+
+    Raises
+    ------
+    InputError
+        A method of another kind, a level that is not there, an adjustment that does not fit.
+    DataError
+        No group has anything to compare.
+
+    Examples
+    --------
+    >>> records = Records.from_columns(
+    ...     {
+    ...         "unit": [f"q{k}" for k in range(8)] * 2,
+    ...         "model": ["x"] * 8 + ["y"] * 8,
+    ...         "value": [1, 1, 1, 1, 1, 1, 0, 1] + [0, 0, 1, 0, 0, 0, 0, 0],
+    ...     }
+    ... )
+    >>> test_levels(records, "x", "y", factor="model").rows[0]
+    TestRow(all: +0.7500, p=0.03125)
+    >>> test_levels(records, "x", "y", factor="model", method="mcnemar").rows[0].verdict.exact
+    Fraction(1, 32)
+    """
+    names = (by,) if isinstance(by, str) else tuple(by)
+    asked = Asked(choice("alternative", alternative, Alternative),
+                  confidence_level("level", level), factor)  # fmt: skip
+    found = _checked(method, strata, adjust, a, b, factor, names)
+    groups = list(_groups(table, names, factor, a, b))
+    rows: list[TestRow] = []
+    held: list[Levels | None] = []
+    faults: list[SimtrackError] = []
+    for labels, part in groups:
+        try:
+            levels = by_levels(
+                part, a, b, factor=factor, pairing=pairing_of(method), estimand=estimand,
+                cluster=cluster, missing_cluster=missing_cluster, on=on, strata=strata,
+            )  # fmt: skip
+            rows.append(TestRow(labels, levels.clusters, *levels.trials, levels.unpaired,
+                                verdict(found, levels, asked)))  # fmt: skip
+            held.append(levels)
+        except (InputError, DataError) as error:
+            faults.append(error)
+            reason = str(error).rstrip(".")
+            rows.append(TestRow(labels, 0, 0, 0, 0, Verdict(None, refused=reason)))
+            held.append(None)
+    if len(faults) == len(rows):
+        raise faults[0]
+    labels_of = families_of(family, names, [row.labels for row in rows])
+    adjusted, sizes, controls, notes = adjusted_rows(rows, held, asked, adjust, family, labels_of)
+    marked = [replace(row, adjusted=p, family=name)
+              for row, p, name in zip(rows, adjusted, labels_of, strict=True)]  # fmt: skip
+    losses = dict.fromkeys(x for h in held if h is not None for x in h.totals.losses.entries)
+    return TestFamily(
+        factor, a, b, _cluster_name(table, cluster), method, alternative, names, level, adjust,
+        sizes, controls, tuple(marked), tuple(losses), notes,
+    )  # fmt: skip
+
+
+def _checked(
+    method: str,
+    strata: str | None,
+    adjust: str | None,
+    a: str,
+    b: str,
+    factor: str,
+    by: Sequence[str],
+) -> Method:
+    if method not in offered():
+        raise InputError("method", f"one of {', '.join(offered())}", repr(method))
+    if adjust is not None:
+        choice("adjust", adjust, TestAdjustment)
+    if adjust == "max-t" and method != "sign-flip":
+        raise InputError("adjust", "max-t with sign-flip alone", f"{method}", cure="Use holm.")
+    if strata is not None and method not in STRATIFIED:
+        raise InputError("strata", f"used with {', '.join(STRATIFIED)}", method)
+    if a == b:
+        raise InputError("levels to compare", "two different ones", f"{a} twice")
+    if factor in by:
+        raise InputError("by", f"other than the factor that is compared, {factor}")
+    return find_method(method)
+
+
+def _groups(
+    table: Table, by: tuple[str, ...], factor: str, a: str, b: str
+) -> Iterator[tuple[tuple[str, ...], Table]]:
+    """Give the labels and the trials of each group that has a row of either level."""
+    if not by:
+        yield (), table
+        return
+    if not isinstance(table, Records):
+        raise InputError("by", "left out for tables without rows", ", ".join(by))
+    side = table.factor(factor)
+    here = np.isin(side.codes, [side.code_of(level, factor) for level in (a, b)])
+    named = table.with_factors(**{n: table.factor(n).with_missing_named() for n in by})
+    groups = group_rows({n: named.factors[n].take(here) for n in by}, int(here.sum()))
+    for labels in zip(*(groups.factors[n].values() for n in by), strict=True):
+        wanted = {n: str(label) for n, label in zip(by, labels, strict=True)}
+        yield tuple(wanted.values()), named.select(**wanted)
+
+
+def _cluster_name(table: Table, cluster: str | None) -> str:
+    if isinstance(table, Records):
+        return cluster or ("cluster" if "cluster" in table.factors else "unit")
+    return table.cluster_name if isinstance(table, Counts) else cluster or "cluster"

@@ -1,0 +1,175 @@
+"""Two levels of a factor in one group of trials, laid out as a method wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from simtrack.analysis.pairing import in_both
+from simtrack.analysis.source import Table, read_totals
+from simtrack.counts import Counts, Totals
+from simtrack.errors import DataError, InputError
+from simtrack.estimands import RATE, Estimand
+from simtrack.estimands import estimand as look_up
+from simtrack.options import MissingCluster
+from simtrack.records import Records
+
+__all__ = ["Levels", "Pairing", "by_levels"]
+
+#: What is matched between the levels: clusters, single trials, or nothing.
+Pairing = Literal["clusters", "trials", "none"]
+#: What tells trials of one cluster apart, where the table has it and nothing was named.
+_ON = ("task", "unit", "repetition")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Levels:
+    """What do the two levels have in each cluster (or pair)?
+
+    Attributes
+    ----------
+    totals : Totals
+        Shape (clusters, 2); with `pairing` "trials" a row is one pair of trials.
+    pairing : str
+    clusters : int
+        Clusters with both levels; with any of them where nothing is matched.
+    trials : (int, int)
+        Trials of either level that count.
+    unpaired : int
+        Scored trials of the two levels that found no partner.
+    bounded : bool
+        Scores lie in [0, 1].
+    strata : tuple of str or None
+        The stratum of each row of `totals`.
+    """
+
+    totals: Totals
+    pairing: Pairing
+    clusters: int
+    trials: tuple[int, int]
+    unpaired: int
+    bounded: bool
+    strata: tuple[str, ...] | None = None
+
+
+def by_levels(
+    table: Table,
+    a: str,
+    b: str,
+    *,
+    factor: str,
+    pairing: Pairing,
+    estimand: Estimand | str | None = None,
+    cluster: str | None = None,
+    missing_cluster: MissingCluster = "refuse",
+    on: Sequence[str] = (),
+    strata: str | None = None,
+) -> Levels:
+    """What do levels `a` and `b` have in each cluster, or in each pair of trials?
+
+    Raises
+    ------
+    DataError
+        A level without a scored trial; nothing to pair.
+    """
+    if isinstance(table, Records) and pairing == "trials":
+        return _pairs(table, a, b, factor, estimand, cluster, missing_cluster, on, strata)
+    if on:
+        raise InputError("on", "left out for methods that do not pair single trials", ", ".join(on))
+    if isinstance(table, Records) and pairing == "clusters":
+        table = in_both(table, factor, a, b, cluster)
+    source = read_totals(table, estimand, (factor,), cluster, missing_cluster)
+    known = [labels[0] for labels in source.totals.conditions]
+    for level in (a, b):
+        if level not in known:
+            raise DataError(f"no scored trial of {level}")
+    columns = [source.totals.column(known.index(level)) for level in (a, b)]
+    totals = Totals.stack(columns, (a, b), source.totals.name)
+    here = totals.denominator > 0
+    both = here.all(axis=1)
+    if pairing != "none" and not both.any():
+        raise DataError(f"no {source.cluster_name} has both {a} and {b}")
+    kept = both if pairing != "none" else here.any(axis=1)
+    lone = int(totals.denominator[here.any(axis=1) & ~kept].sum())
+    lost = totals.losses.total("unpaired")
+    labels = None if strata is None else _stratum_of(table, source.cluster_name, strata, totals)
+    trials = totals.denominator[kept].sum(axis=0)
+    return Levels(
+        totals,
+        pairing,
+        int(kept.sum()),
+        (round(float(trials[0])), round(float(trials[1]))),
+        lone + lost,
+        source.bounded,
+        labels,
+    )
+
+
+def _pairs(
+    records: Records,
+    a: str,
+    b: str,
+    factor: str,
+    estimand: Estimand | str | None,
+    cluster: str | None,
+    missing_cluster: MissingCluster,
+    on: Sequence[str],
+    strata: str | None,
+) -> Levels:
+    """Join trials by their labels, never by row, and give each pair a row of its own."""
+    meant = look_up(estimand) if isinstance(estimand, str) else (estimand or RATE)
+    if not isinstance(meant, Estimand) or meant.where or meant.among or meant.excluded:
+        raise InputError("estimand", "a plain rate where single trials are paired", estimand)
+    side = records.factor(factor)
+    two = records.take(np.isin(side.codes, [side.code_of(level, factor) for level in (a, b)]))
+    order = two.factors[factor].compact().levels
+    names = tuple(on) or tuple(n for n in _ON if n in two.factors and n not in {cluster, factor})
+    counts = two.counts(
+        cluster=cluster, by=() if strata is None else (strata,), pair=factor, on=names,
+        missing_cluster=missing_cluster,
+    )  # fmt: skip
+    if counts.n == 0 or len(order) < 2:
+        raise DataError(f"no trial of {a} has a partner in {b} with the same {', '.join(names)}")
+    rows = np.repeat(np.arange(counts.cells.size), counts.cells.ravel())
+    cell, code = np.divmod(rows, len(counts.outcomes))
+    passed = np.array([[part in meant.numerator for part in joint.split("|")]
+                       for joint in counts.outcomes])  # fmt: skip
+    hits = passed[code][:, [order.index(a), order.index(b)]].astype(np.float64)
+    totals = Totals.from_arrays(
+        hits, np.ones_like(hits), conditions=((a,), (b,)), by=(factor,), name=meant.name
+    )
+    totals = Totals(totals.numerator, totals.denominator, totals.square, totals.clusters,
+                    totals.conditions, totals.by, totals.name, counts.losses)  # fmt: skip
+    labels = None if strata is None else _labels(counts, strata, cell.tolist())
+    clusters = int(np.unique(counts.cluster.codes[cell]).size)
+    pairs = (len(hits), len(hits))
+    return Levels(totals, "trials", clusters, pairs, counts.losses.total("unpaired"), True, labels)
+
+
+def _labels(counts: Counts, strata: str, cells: Sequence[int]) -> tuple[str, ...]:
+    column = [str(label) for label in counts.conditions[strata].values()]
+    return tuple(column[cell] for cell in cells)
+
+
+def _stratum_of(table: Table, cluster: str, strata: str, totals: Totals) -> tuple[str, ...]:
+    if not isinstance(table, Records):
+        raise InputError("strata", "a column of a trial table", strata)
+    found: dict[str | None, str | None] = {}
+    pairs = zip(table.factor(cluster).values(), table.factor(strata).values(), strict=True)
+    for unit, label in pairs:
+        if found.setdefault(unit, label) != label:
+            raise InputError(
+                "strata", f"the same throughout each {cluster}",
+                f"{found[unit]} and {label}", where=f"{cluster} {unit}",
+            )  # fmt: skip
+    return tuple(_present(found, unit, strata) for unit in totals.clusters)
+
+
+def _present(found: Mapping[str | None, str | None], unit: str, strata: str) -> str:
+    label = found.get(unit)
+    if label is None:
+        raise DataError(f"{unit} has no label in {strata}.")
+    return label
