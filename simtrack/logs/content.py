@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,7 +49,7 @@ class Content:
     data : bytes
         The whole file; empty for a zip.
     keys : frozenset of str
-        The keys of a single JSON object.
+        The keys of a single JSON object, or of the first object of an array or of JSON lines.
     """
 
     kind: Kind
@@ -85,7 +86,7 @@ def look_at(path: Path, label: str) -> Content:
     if stripped[:1] == b"{":
         return _object_or_lines(data, label)
     if stripped[:1] == b"[":
-        return Content("json-array", data)
+        return Content("json-array", data, _first_keys(stripped))
     if b"\x00" in data[:65536]:
         raise UnknownFormat(f"{label}: binary data of an unknown kind. {_CURE}")
     return Content("text", data)
@@ -97,14 +98,28 @@ def _object_or_lines(data: bytes, label: str) -> Content:
     if whole is not None:
         return Content("json-object", data, whole)
     first, _, rest = data.lstrip().partition(b"\n")
-    if _keys(first) is not None or rest.lstrip()[:1] == b"{":
-        return Content("json-lines", data)
+    keys = _keys(first)
+    if keys is not None or rest.lstrip()[:1] == b"{":
+        return Content("json-lines", data, keys or _keys(first, forgiving=True) or frozenset())
     whole = _keys(data, forgiving=True)
     if whole is not None:
         return Content("json-object", data, whole)
-    if _keys(first, forgiving=True) is not None:
-        return Content("json-lines", data)
+    keys = _keys(first, forgiving=True)
+    if keys is not None:
+        return Content("json-lines", data, keys)
     raise DataError(_broken(data, label))
+
+
+def _first_keys(array: bytes) -> frozenset[str]:
+    """Give the keys of the first object of an array, reading no further than needed."""
+    for size in (1 << 16, 1 << 22, len(array)):
+        try:
+            text = array[1:size].decode("utf-8", "replace").lstrip()
+            found, _ = json.JSONDecoder().raw_decode(text)
+        except (ValueError, RecursionError):
+            continue
+        return frozenset(found) if isinstance(found, dict) else frozenset()
+    return frozenset()
 
 
 def _keys(data: bytes, *, forgiving: bool = False) -> frozenset[str] | None:

@@ -60,7 +60,7 @@ def decode(data: bytes | bytearray, kind: type[T], label: str, seen: Decoded) ->
     except RecursionError:
         raise DataError(f"{label} {_TOO_DEEP}") from None
     except (msgspec.ValidationError, OverflowError) as error:
-        raise DataError(f"{label} is not as Inspect writes it: {error}.") from None
+        raise DataError(f"{label} does not have the fields of its format: {error}.") from None
 
 
 def decode_record(data: bytes | bytearray, label: str, seen: Decoded) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simtrack.errors import DataError, InputError
-from simtrack.logs import inspect, tables
+from simtrack.logs import inspect, tables, tau
 from simtrack.logs.content import Content, Kind, UnknownFormat
 from simtrack.options import Detail
 from simtrack.records import Records
@@ -81,6 +81,21 @@ def _inspect_object(path: Path, content: Content, label: str, request: Request) 
     return inspect.to_records(log, metric=request.metric, scores=request.scores)
 
 
+def _tau_first(path: Path, content: Content, label: str, request: Request) -> Records:
+    _refuse_map(request, label)
+    return tau.read_first(content.data, label, request.metric)
+
+
+def _tau_results(path: Path, content: Content, label: str, request: Request) -> Records:
+    _refuse_map(request, label)
+    return tau.read_results(path, content.data, label, metric=request.metric, detail=request.detail)
+
+
+def _tau_simulation(path: Path, content: Content, label: str, request: Request) -> Records:
+    _refuse_map(request, label)
+    return tau.read_simulation(path, content.data, label, metric=request.metric)
+
+
 def _json_lines(path: Path, content: Content, label: str, request: Request) -> Records:
     wanted = tuple((request.map or {}).values())
     return _from_table(tables.read_json_lines(content.data, label, wanted), request)
@@ -108,21 +123,25 @@ def _from_table(table: tables.Table, request: Request) -> Records:
 
 
 def _refuse_map(request: Request, label: str) -> None:
-    """An Inspect log has its own columns; only a cluster may be named from them later on."""
+    """Such a log has its own columns; only a cluster may be named from them later on."""
     if request.map:
         raise InputError(
             "map",
-            "left out for an Inspect log, whose columns have names",
+            "left out for a log whose columns have names",
             ", ".join(request.map),
             where=label,
             cure="Leave --map out; name its columns in --by and --cluster.",
         )
 
 
+_TAU2_SIMULATION = frozenset({"id", "task_id", "termination_reason"})
 READERS: tuple[Reader, ...] = (
     Reader("Inspect .eval", "zip", frozenset(), _inspect_archive),
     Reader("Inspect .json", "json-object", frozenset({"eval", "plan"}), _inspect_object),
     Reader("Inspect .json", "json-object", frozenset({"eval", "status"}), _inspect_object),
+    Reader("tau-bench", "json-array", frozenset({"task_id", "reward", "traj"}), _tau_first),
+    Reader("tau2-bench", "json-object", frozenset({"info", "tasks", "timestamp"}), _tau_results),
+    Reader("tau2-bench", "json-object", _TAU2_SIMULATION, _tau_simulation),
     Reader("JSON lines", "json-lines", frozenset(), _json_lines),
     Reader("CSV", "text", frozenset(), _csv),
 )

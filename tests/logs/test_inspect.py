@@ -190,7 +190,7 @@ def test_a_log_read_twice_and_a_retry_are_noted(fixtures, tmp_path):
 
 
 def test_a_map_is_refused_for_a_log_with_columns_of_its_own(fixtures):
-    with pytest.raises(InputError, match="map must be left out for an Inspect log"):
+    with pytest.raises(InputError, match="map must be left out for a log whose columns"):
         read_log(fixtures / "failed.eval", map={"cluster": "scenario"})
     with pytest.raises(InputError, match="detail must be one of samples, summaries"):
         read_log(fixtures / "failed.eval", detail="all")

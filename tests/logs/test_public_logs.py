@@ -178,16 +178,3 @@ def test_lm_eval_lines_with_a_torn_end_give_what_is_whole(shared):
     assert records.losses.by_kind() == {"missing": 1}
     assert "line 20 is torn" in records.notes[0]
     assert records.factor("filter").levels == ("none",)
-
-
-@pytest.mark.parametrize(
-    ("name", "found"),
-    [
-        ("gpt-4o-airline.json", "a JSON array"),
-        ("opt-125m.json", "a JSON object with the keys config, results, versions"),
-        ("tau2_v1_single_file_slim.json", "a JSON object with the keys info, simulation_index"),
-    ],
-)
-def test_formats_of_later_versions_are_named(shared, name, found):
-    with pytest.raises(DataError, match=found):
-        read_log(find(shared, name))
