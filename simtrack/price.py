@@ -15,6 +15,9 @@ __all__ = ["Price", "price_of", "read_prices"]
 
 SCHEMA: Final = "simtrack.price-table/1"
 TOKENS_PER_MTOK: Final = 1e6
+#: No price, count of tokens or count of clauses is larger; their products stay finite.
+LARGEST: Final = 1e12
+MOST_CLAUSES: Final = 10**12
 _BY_TOKEN: Final = ("input_usd_per_mtok", "output_usd_per_mtok")
 _TOKENS: Final = ("input_tokens", "output_tokens")
 
@@ -28,7 +31,7 @@ class Price:
     Parameters
     ----------
     usd_per_call : float, optional
-        Flat price of a call, 0 or more.
+        Flat price of a call, 0 to 1e12.
     input_usd_per_mtok, output_usd_per_mtok : float, optional
         Prices of a million tokens read and written, 0 or more; both or neither.
     input_tokens, output_tokens : float, optional
@@ -59,7 +62,7 @@ class Price:
         for name in self.__slots__:
             value = getattr(self, name)
             if value is not None:
-                object.__setattr__(self, name, real(name, value, 0.0))
+                object.__setattr__(self, name, real(name, value, 0.0, LARGEST))
         given = [name for name in _BY_TOKEN if getattr(self, name) is not None]
         rule = "either usd_per_call, or both input_usd_per_mtok and output_usd_per_mtok"
         if self.usd_per_call is not None and given:
@@ -154,7 +157,9 @@ def _parsed(text: str, where: str) -> Mapping[str, Any]:
             found: Any = json.loads(text)
         else:
             found = tomllib.loads(text)
-    except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
+    except RecursionError:
+        raise DataError(f"The price table {where} is nested too deeply to be one.") from None
+    except ValueError as error:  # of both formats, and of integers of thousands of digits
         raise DataError(f"The price table {where} is neither JSON nor TOML: {error}.") from None
     if not isinstance(found, Mapping):
         raise DataError(f"The price table {where} must be one JSON object or TOML document.")

@@ -25,7 +25,7 @@ def test_free_calls_cost_nothing():
         ({}, "got neither"),
         ({"usd_per_call": 1, "input_usd_per_mtok": 1, "output_usd_per_mtok": 1}, "got both ways"),
         ({"input_usd_per_mtok": 1}, "got only input_usd_per_mtok"),
-        ({"usd_per_call": -1}, "usd_per_call must be a finite number from 0 to inf, got -1.0"),
+        ({"usd_per_call": -1}, "usd_per_call must be a finite number from 0 to 1e.12, got -1.0"),
         ({"usd_per_call": "dear"}, "usd_per_call must be a finite number"),
     ],
 )
@@ -88,3 +88,18 @@ def test_a_missing_table_is_one_line(tmp_path):
 
 def test_plain_data_holds_what_was_given():
     assert Price(usd_per_call=2).to_dict() == {"schema": "simtrack.price/1", "usd_per_call": 2.0}
+
+
+def test_prices_whose_products_no_float_holds_are_refused():
+    with pytest.raises(InputError, match=r"usd_per_call must be a finite number from 0 to 1e\+12"):
+        Price(usd_per_call=1e308)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a":' + "[" * 100_000, "x = " + "[" * 5_000, "x = " + "7" * 5_000]
+)
+def test_a_price_table_of_endless_depth_or_digits_is_refused(tmp_path, text):
+    path = tmp_path / "prices"
+    path.write_text(text)
+    with pytest.raises(DataError, match=r"The price table .*prices is"):
+        read_prices(path)

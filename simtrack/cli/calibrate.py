@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from simtrack.cli.parsing import a_pair, one_output, read_text
+from simtrack.cli.parsing import a_figure, a_pair, one_output, read_text, two_floats
 from simtrack.cli.sweep import print_sweep, rules_of
 from simtrack.errors import DataError, InputError, SimtrackError
+from simtrack.price import MOST_CLAUSES
+from simtrack.validate import integer
 
 if TYPE_CHECKING:
     from simtrack.price import Price
@@ -84,11 +85,13 @@ def calibrate(rule: str | None, as_json: bool, as_csv: bool, as_toml: bool, **gi
             raise InputError("--figure", "used without --protocol and --toml")
         print(rules[0] if given["protocol"] else rules[0].to_toml().rstrip())
         return
+    if given["figure"]:
+        a_figure(given["figure"])
     options: dict[str, Any] = {
         "truths": [a_pair("truth", text) for text in given["truths"]] or TRUTHS,
         "steps": given["steps"],
         "margin": given["margin"],
-        "clauses": given["clauses"],
+        "clauses": integer("clauses", given["clauses"], 1, MOST_CLAUSES),
         "price": _price(given),
     }
     if len(rules) > 1:
@@ -139,10 +142,10 @@ def _price(given: Mapping[str, Any]) -> Price | None:
             raise InputError("--prices", "given with --model", cure="Say which model answers.")
         price = price_of(read_prices(given["prices"]), given["model"])
     else:
-        read, written = (float(Fraction(x)) for x in a_pair("usd-per-mtok", given["usd_per_mtok"]))
+        read, written = two_floats("usd-per-mtok", given["usd_per_mtok"])
         price = Price(input_usd_per_mtok=read, output_usd_per_mtok=written)
     if given["tokens"] is not None:
-        price = price.with_tokens(*(float(Fraction(x)) for x in a_pair("tokens", given["tokens"])))
+        price = price.with_tokens(*two_floats("tokens", given["tokens"]))
     if price.usd_per_call is None and price.input_tokens is None:
         raise InputError(ways[0], "given with --tokens", cure="Add the mean tokens of a call.")
     return price

@@ -13,11 +13,15 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import TextIO
 
-import click
+try:
+    import click
 
-from simtrack import __version__
-from simtrack.errors import SimtrackError
+    from simtrack import __version__
+    from simtrack.errors import SimtrackError
+except KeyboardInterrupt:  # an impatient user is not shown where the imports were
+    raise SystemExit(130) from None
 
 __all__ = ["app", "main", "run"]
 
@@ -92,6 +96,7 @@ def app(verbose: int, quiet: bool) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line and give its exit code; errors go to standard error in one line."""
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal of few characters is no fault
@@ -103,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):  # click turns a closed pipe into an exit
-        _silence_stdout()
+        _silence(sys.stdout)
         return 0
     except (Exception, KeyboardInterrupt) as error:
         return _explain(error)
@@ -120,7 +125,7 @@ def _explain(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt | click.exceptions.Abort):
         return INTERRUPTED
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        print(error.message, file=sys.stderr)
+        _tell(error.message)
         return BAD_INPUT
     if isinstance(error, SimtrackError):
         _say(str(error))
@@ -150,10 +155,26 @@ def _resources(error: BaseException) -> str:
     return ""
 
 
+def _open_streams() -> None:
+    """Put something in place of closed streams: Python has None there, and print would misplace."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for good
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
 def _say(message: str) -> None:
-    print(f"simtrack: {' '.join(message.split())}", file=sys.stderr)
+    _tell(f"simtrack: {' '.join(message.split())}")
 
 
-def _silence_stdout() -> None:
-    """Point standard output at nothing, so that the interpreter's last flush cannot fail."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _tell(text: str) -> None:
+    """Print to standard error; if that cannot be, the exit code has to tell."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        _silence(sys.stderr)
+
+
+def _silence(stream: TextIO) -> None:
+    """Point a stream at nothing, so that the interpreter's last flush cannot fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

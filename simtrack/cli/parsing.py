@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 from simtrack.errors import DataError, InputError
 from simtrack.validate import decimal_fraction
 
-__all__ = ["a_pair", "assignments", "one_output", "read_text"]
+__all__ = ["a_figure", "a_pair", "assignments", "one_output", "read_text", "two_floats"]
+
+_FIGURES = (".png", ".svg", ".pdf")
 
 
 def a_pair(name: str, text: str) -> tuple[str, str]:
@@ -27,6 +30,40 @@ def a_pair(name: str, text: str) -> tuple[str, str]:
     for part in parts:
         decimal_fraction(name, part)
     return parts[0], parts[1]
+
+
+def two_floats(name: str, text: str) -> tuple[float, float]:
+    """Split "A,B" into two floats; fractions are divided, and what no float holds is refused.
+
+    Examples
+    --------
+    >>> two_floats("tokens", "1/2,800")
+    (0.5, 800.0)
+    """
+    first, second = a_pair(name, text)
+    try:
+        return float(Fraction(first)), float(Fraction(second))
+    except OverflowError:
+        raise InputError(name, "two numbers below 1e308", repr(text)) from None
+
+
+def a_figure(path: str) -> str:
+    """Refuse, before anything is computed, a figure that could not be saved.
+
+    Examples
+    --------
+    >>> a_figure("oc.jpg")
+    Traceback (most recent call last):
+    simtrack.errors.InputError: figure must be a name ending in .png, .svg or .pdf, got 'oc.jpg'.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in _FIGURES:
+        raise InputError("figure", "a name ending in .png, .svg or .pdf", repr(target.name))
+    if not target.parent.is_dir():
+        raise InputError(
+            "figure", "in a folder that exists", str(target.parent), cure="Make the folder first."
+        )
+    return path
 
 
 def assignments(name: str, texts: tuple[str, ...]) -> dict[str, str]:

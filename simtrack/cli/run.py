@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import click
 
@@ -33,19 +34,28 @@ def run(study: str, output: str | None, as_json: bool) -> None:
         told = {
             "schema": "simtrack.run/1",
             "study": done.study.name,
-            "result": str(done.result),
-            "numbers": str(done.numbers),
+            "result": str(done.result) if done.result else None,
+            "numbers": str(done.numbers) if done.numbers else None,
             "content_sha256": done.sha256,
             "repeats": done.repeats,
-            "difference": done.difference if done.repeats else None,
+            "difference": _finite(done.difference),
         }
         print(json.dumps(told, indent=1))
     else:
         print(f"{done.study.name}: {done.study.title}")
-        print(f"  result   {done.result}")
-        print(f"  numbers  {done.numbers}")
+        if done.result:
+            print(f"  result   {done.result}")
+            print(f"  numbers  {done.numbers}")
         print(f"  content  sha256 {done.sha256}")
     if done.repeats is False:
-        raise Finding(f"{study} is not repeated: the content differs. Compare their provenance.")
+        raise Finding(
+            f"{study} is not repeated: the largest relative difference is {done.difference:g}, so "
+            "nothing was written. Compare the versions in its provenance with yours."
+        )
     if done.repeats and not as_json:
         print(f"  repeated: largest relative difference to the earlier result {done.difference:g}")
+
+
+def _finite(difference: float | None) -> float | None:
+    """Give a difference as JSON can hold it: tables of another shape differ without measure."""
+    return difference if difference is not None and math.isfinite(difference) else None

@@ -17,6 +17,7 @@ __all__ = ["SWEPT", "print_sweep", "rules_of"]
 #: Options that take several values, separated by commas.
 SWEPT = ("threshold", "confidence", "zero_band", "k_min", "k_max")
 _MOST_RULES = 1000
+_SHOWN = 60
 
 
 def rules_of(base: StoppingRule, given: Mapping[str, str | None]) -> list[StoppingRule]:
@@ -81,7 +82,8 @@ def _values(name: str, text: str) -> list[object]:
     try:
         return [int(part) for part in parts]
     except ValueError:
-        raise InputError(name, "whole numbers with commas between", repr(text)) from None
+        shown = repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+        raise InputError(name, "whole numbers with commas between", shown) from None
 
 
 def _shown(value: object) -> str:

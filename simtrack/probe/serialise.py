@@ -58,7 +58,9 @@ def read_json(text: str) -> Mapping[str, Any]:
 
     try:
         found = json.loads(text, parse_float=str)
-    except json.JSONDecodeError as error:
+    except RecursionError:
+        raise DataError("The rule is nested too deeply to be one.") from None
+    except ValueError as error:  # bad JSON, or an integer of thousands of digits
         raise DataError(f"The rule is not valid JSON: {error}.") from None
     if not isinstance(found, dict):
         raise DataError("The rule must be a JSON object with the fields " + ", ".join(FIELDS) + ".")
@@ -71,7 +73,9 @@ def read_toml(text: str) -> Mapping[str, Any]:
 
     try:
         return tomllib.loads(text, parse_float=str)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise DataError("The rule is nested too deeply to be one.") from None
+    except ValueError as error:  # bad TOML, or an integer of thousands of digits
         raise DataError(f"The rule is not valid TOML: {error}.") from None
 
 

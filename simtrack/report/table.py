@@ -10,10 +10,13 @@ import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from unicodedata import category
 
 __all__ = ["Table", "number", "percent"]
 
 _NOTHING = "–"
+#: Unicode categories of controls, line and paragraph ends, and halves of surrogate pairs.
+_ACTING = frozenset({"Cc", "Zl", "Zp", "Cs"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class Table:
         a        0.5
         long   12.25
         """
-        grid = [self.heads, *self.rows]
+        grid = [tuple(map(_on_one_line, row)) for row in (self.heads, *self.rows)]
         widths = [max(len(row[c]) for row in grid) for c in range(len(self.heads))]
         lines = [
             "  ".join(
@@ -101,7 +104,8 @@ class Table:
         width = max(map(len, self.heads))
         blocks = [
             "\n".join(
-                f"{head:<{width}}  {cell}" for head, cell in zip(self.heads, row, strict=True)
+                f"{head:<{width}}  {_on_one_line(cell)}"
+                for head, cell in zip(self.heads, row, strict=True)
             )
             for row in self.rows
         ]
@@ -124,6 +128,19 @@ def number(value: float | None, digits: int = 4) -> str:
 def percent(values: Sequence[float], digits: int = 1) -> str:
     """Format an interval of shares in percent."""
     return " to ".join(f"{100 * v:.{digits}f}" for v in values) + " %"
+
+
+def _on_one_line(cell: str) -> str:
+    """Show line breaks and what else a terminal would act on as a reader of code knows them.
+
+    Examples
+    --------
+    >>> print(_on_one_line("a\\nb"))
+    a\\nb
+    """
+    if cell.isprintable():
+        return cell
+    return "".join(ascii(c)[1:-1] if category(c) in _ACTING else c for c in cell)
 
 
 def _defused(cell: str) -> str:

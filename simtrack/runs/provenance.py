@@ -43,8 +43,13 @@ def rebuild_study(result: xr.Dataset, where: str) -> Study:
     """Give the study that made a result, from the result alone."""
     if KEY not in result.attrs:
         raise DataError(f"{where} carries no provenance, so it was not made by simtrack run.")
-    found = json.loads(result.attrs[KEY])
-    return parse_study(found["study"], f"the provenance of {where}")
+    try:
+        found = json.loads(result.attrs[KEY])["study"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise DataError(f"the provenance of {where} is damaged: it holds no study. Run it anew.")
+    return parse_study(found, f"the provenance of {where}")
 
 
 def content_hash(result: xr.Dataset) -> str:
@@ -82,7 +87,8 @@ def largest_difference(first: xr.Dataset, second: xr.Dataset) -> float:
             worst = worst if np.array_equal(a, b) else float("inf")
             continue
         scale = np.maximum(np.maximum(np.abs(a), np.abs(b)), 1e-3)
-        gap = np.where(np.isnan(a) & np.isnan(b), 0.0, np.abs(a - b) / scale)
+        with np.errstate(invalid="ignore"):  # infinity minus itself is a difference, too
+            gap = np.where(np.isnan(a) & np.isnan(b), 0.0, np.abs(a - b) / scale)
         worst = max(worst, float("inf") if np.isnan(gap).any() else float(gap.max(initial=0.0)))
     return worst
 

@@ -43,8 +43,9 @@ class Run:
     Attributes
     ----------
     study : Study
-    result, numbers : Path
-        A NetCDF file with the arrays, a JSON file with what a text quotes.
+    result, numbers : Path or None
+        A NetCDF file with the arrays, a JSON file with what a text quotes. None where a rebuilt
+        run differs from the earlier result: then nothing is written.
     sha256 : str
         The content hash of the arrays.
     difference : float or None
@@ -53,8 +54,8 @@ class Run:
     """
 
     study: Study
-    result: Path
-    numbers: Path
+    result: Path | None
+    numbers: Path | None
     sha256: str
     difference: float | None = None
 
@@ -68,7 +69,7 @@ def run_study(wanted: str, folder: str | Path | None = None) -> Run:
     """Run a study: its TOML file, its folder, its name, or a result that it left before.
 
     A result carries its whole study; running it makes the same call again and says whether the
-    content is the same.
+    content is the same. Where it is not, nothing is written.
 
     Parameters
     ----------
@@ -87,6 +88,9 @@ def run_study(wanted: str, folder: str | Path | None = None) -> Run:
     about = provenance(study)
     result.attrs[KEY] = _canonical(about)
     result.attrs["content_sha256"] = sha256
+    gap = None if old is None else largest_difference(old, result)
+    if gap is not None and not gap <= SAME:
+        return Run(study, None, None, sha256, gap)
     target = Path(folder) if folder is not None else Path("results") / study.name
     try:
         target.mkdir(parents=True, exist_ok=True)
@@ -100,7 +104,6 @@ def run_study(wanted: str, folder: str | Path | None = None) -> Run:
                    "simtrack": about["simtrack"]},
         target / "numbers.json",
     )  # fmt: skip
-    gap = None if old is None else largest_difference(old, result)
     return Run(study, stored, told, sha256, gap)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +18,8 @@ __all__ = ["Study", "find_study", "load_study", "parse_study"]
 
 _ABOUT = ("name", "kind", "title", "what", "why", "primary")
 FILE = "study.toml"
+_NAME = re.compile(r"[\w-][\w.-]{0,99}")
+_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,13 @@ def parse_study(content: Mapping[str, Any], where: str) -> Study:
     missing = [key for key in _ABOUT if not isinstance(about.get(key), str)]
     if missing:
         raise DataError(f"{where}, [study] lacks {', '.join(missing)}. Write them as text.")
+    if not _NAME.fullmatch(about["name"]):
+        raise InputError(
+            "name", "letters, digits, _, - and . (it names a folder), not beginning with a dot",
+            repr(about["name"][:_SHOWN]), where=f"{where}, [study]",
+        )  # fmt: skip
     settings = {key: value for key, value in content.items() if key != "study"}
+    _refuse_unstorable(settings, where)
     return Study(**{key: about[key] for key in _ABOUT}, settings=settings)
 
 
@@ -70,7 +80,9 @@ def load_study(path: Path) -> Study:
     """Read a study from its TOML file."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise DataError(f"{path} is nested too deeply to be a study.") from None
+    except ValueError as error:  # bad TOML or UTF-8, or an integer of thousands of digits
         raise DataError(f"{path} is not valid TOML: {error}. Mend that line.") from None
     return parse_study(content, str(path))
 
@@ -80,6 +92,8 @@ def find_study(wanted: str) -> Path:
 
     A name is looked up in ./studies first, then among the studies that come with simtrack.
     """
+    if not wanted:
+        raise InputError("study", "a file, a folder or a name", repr(wanted))
     path = Path(wanted)
     for name in (FILE, "result.nc"):
         if path.is_dir() and (path / name).is_file():
@@ -97,6 +111,17 @@ def find_study(wanted: str) -> Path:
     raise DataError(
         f"no study at {wanted}: neither a file, a folder with {FILE}, nor a known name. {cure}"
     )
+
+
+def _refuse_unstorable(settings: Mapping[str, Any], where: str) -> None:
+    """Refuse what the result could not carry, before anything is computed or written."""
+    try:
+        json.dumps(settings, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        raise DataError(
+            f"{where} holds a date, NaN, infinity or endless number, which a result cannot carry. "
+            "Write it as text."
+        ) from None
 
 
 def _shipped() -> dict[str, Path]:

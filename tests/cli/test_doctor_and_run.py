@@ -44,3 +44,21 @@ def test_run_ends_with_3_where_a_result_is_not_repeated(simtrack, tmp_path):
     done = simtrack("run", "changed.nc", "-o", "second")
     assert done.code == 3
     assert "is not repeated" in done.err
+
+
+def test_evidence_that_is_not_repeated_stays_as_it_was(simtrack, tmp_path):
+    import xarray as xr
+
+    simtrack("run", "probe_calibration", "-o", "first")
+    kept = tmp_path / "first" / "result.nc"
+    with xr.open_dataset(kept, engine="h5netcdf") as opened:
+        changed = opened.load()
+    changed["expected_rounds"] = changed["expected_rounds"] * (1 + 1e-9)
+    changed.to_netcdf(kept, engine="h5netcdf")
+    before = {p.name: p.read_bytes() for p in kept.parent.iterdir()}
+    done = simtrack("run", "first/result.nc", "-o", "first")
+    assert done.code == 3
+    assert "1e-09, so nothing was written" in done.err
+    assert {p.name: p.read_bytes() for p in kept.parent.iterdir()} == before
+    assert simtrack("run", "first/result.nc", "-o", "elsewhere").code == 3
+    assert not (tmp_path / "elsewhere").exists()

@@ -55,3 +55,11 @@ def test_csv_keeps_numbers_and_defuses_formulas():
 def test_numbers():
     assert number(1 / 3, 2) == "0.33"
     assert percent((0.1, 0.25)) == "10.0 to 25.0 %"
+
+
+def test_a_label_never_breaks_its_line_or_moves_the_cursor():
+    table = Table("", ("a", "n"), [("x\ny\r\x1b[2J\u2028z", "1"), ("é\u00a0ü", "2")])
+    assert table.plain().splitlines()[1:] == [
+        r"x\ny\r\x1b[2J\u2028z  1", "                 é\u00a0ü  2"
+    ]  # fmt: skip
+    assert len(table.stacked().splitlines()) == 5

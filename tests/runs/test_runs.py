@@ -11,6 +11,7 @@ import xarray as xr
 from simtrack.errors import DataError, InputError
 from simtrack.probe import StoppingRule
 from simtrack.runs import content_hash, find_study, load_study, read_result, run_study
+from simtrack.runs.calibration import run_calibration
 from simtrack.runs.provenance import largest_difference
 from simtrack.runs.study import parse_study
 
@@ -101,3 +102,54 @@ def test_unknown_kind_and_broken_files(tmp_path):
     xr.Dataset({"a": 1}).to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
     with pytest.raises(DataError, match="carries no provenance"):
         run_study(str(tmp_path / "other.nc"), tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("[grid]\ntruths = [1]", r"truths must be a list of pairs \[full, ablated\], got 1"),
+        ("[grid]\ntruths = 3", "truths must be a list, got 3"),
+        ("[grid]\nmargins = 3", "margins must be a list, got 3"),
+        ('[cost]\nusd_per_call = "abc"', "usd_per_call must be a finite number"),
+        ("[cost]\nusd_per_call = -1", "usd_per_call must be a finite number from 0"),
+        ("[cost]\nclauses = 1" + "0" * 400, "clauses must be an integer from 1 to"),
+        ("[published]\nrate = nan", "holds a date, NaN, infinity or endless number"),
+        ("[published]\nwhen = 2020-01-01", "holds a date, NaN, infinity or endless number"),
+        ("[cost]\nclauses = " + "7" * 5000, "is not valid TOML: Exceeds the limit"),
+        ("x = " + "[" * 5000, "is nested too deeply to be a study"),
+    ],
+    ids=range(10),
+)
+def test_settings_of_another_shape_write_nothing(tmp_path, change, message):
+    lines = [f'{k} = "{v}"' for k, v in (ABOUT | {"kind": "probe-calibration"}).items()]
+    path = tmp_path / "study.toml"
+    path.write_text("[study]\n" + "\n".join(lines) + "\n" + change + "\n")
+    with pytest.raises((DataError, InputError), match=message) as caught:
+        run_study(str(path), tmp_path / "out")
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_published_numbers_must_be_a_table(tmp_path):
+    content = {"study": ABOUT | {"kind": "probe-calibration"}, "published": 3}
+    with pytest.raises(InputError, match="published must be a table, got int"):
+        run_calibration(parse_study(content, "study.toml"))
+
+
+@pytest.mark.parametrize("name", ["../../x", "a/b", "..", ".hidden", "", "a\\b", "x" * 101, "a b"])
+def test_a_name_is_one_plain_component_of_a_path(name):
+    with pytest.raises(InputError, match="name must be letters, digits"):
+        parse_study({"study": ABOUT | {"name": name}}, "study.toml")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "no JSON", "[]", "{}", '{"study": 3}', "[" * 100_000, '{"study": {"name": "x"}}']
+)
+def test_a_damaged_provenance_is_refused(tmp_path, text):
+    done = run_study("probe_calibration", tmp_path / "first")
+    result = read_result(done.result)
+    result.attrs["simtrack_provenance"] = text[:40_000]
+    result.to_netcdf(tmp_path / "x.nc", engine="h5netcdf")
+    with pytest.raises(DataError, match=r"the provenance of .*x.nc"):
+        run_study(str(tmp_path / "x.nc"), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
