@@ -18,6 +18,8 @@ __all__ = ["LARGEST", "Sums", "spread"]
 
 #: The largest score that is added up: fourth powers of it, over many trials, stay finite.
 LARGEST = 1e60
+#: A table of clusters by groups may have so many cells, or so many for each row that fills it.
+_CELLS_FLOOR, _CELLS_A_ROW = 4_000_000, 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,6 +104,11 @@ def spread(
     """Lay rows of (numerator, denominator, square) out as clusters by conditions, adding up."""
     cell = group_rows(conditions, len(columns))
     shape = (len(cluster.levels), cell.size if conditions else 1)
+    if shape[0] * shape[1] > max(_CELLS_FLOOR, _CELLS_A_ROW * len(columns)):
+        raise InputError(
+            "by", f"columns of fewer levels than {shape[1]}, as almost no cluster has them all",
+            f"{shape[0]} clusters by {shape[1]} groups", cure="Group by a coarser column.",
+        )  # fmt: skip
     table = np.zeros((*shape, 3))
     np.add.at(table, (cluster.codes, cell.index), columns)
     labels = [[f.levels[c] for c in f.codes.tolist()] for f in cell.factors.values()]

@@ -163,3 +163,16 @@ def test_digits_of_any_length_are_ordered_as_numbers():
 def test_scores_whose_sums_would_overflow_are_refused():
     with pytest.raises(InputError, match=r"score must be between -1e\+60 and 1e\+60, got 1e\+308"):
         Sums.from_rows(np.array([1e308, 1.0]), Factor.from_values(["a", "b"]), {})
+
+
+def test_a_table_of_almost_nothing_but_empty_cells_is_refused():
+    ids = [f"q{k}" for k in range(8_000)]
+    models = Factor.from_values([f"m{k % 4_000}" for k in range(8_000)])
+    sums = Sums.from_rows(np.ones(8_000), Factor.from_values(ids), {"model": models})
+    with pytest.raises(InputError, match=r"got 8000 clusters by 4000 groups. Group by a coarser"):
+        sums.totals(["model"])
+    few = Factor.from_values([f"m{k % 4}" for k in range(8_000)])
+    assert Sums.from_rows(np.ones(8_000), few, {"model": models}).totals(["model"]).shape == (
+        4,
+        4_000,
+    )
