@@ -10,12 +10,15 @@ __all__ = [
     "Alternative",
     "Computation",
     "Detail",
+    "ExecutorName",
     "Guarantee",
     "Measurement",
     "MissingCluster",
     "MissingPolicy",
+    "ProgressStyle",
     "Side",
     "Status",
+    "Stopped",
     "WeightScheme",
     "choice",
 ]
@@ -26,12 +29,16 @@ Computation = Literal[
 ]
 #: How much of a log is read: every sample, or the summaries that some formats keep.
 Detail = Literal["samples", "summaries"]
+#: Who computes the blocks of a long run, on this machine.
+ExecutorName = Literal["serial", "threads", "processes"]
 Guarantee = Literal["finite-sample", "asymptotic", "bayesian", "descriptive"]
 #: The level of measurement of ratings, for Krippendorff's α.
 Measurement = Literal["nominal", "ordinal", "interval"]
 MissingCluster = Literal["refuse", "own"]
 #: What a planned trial without a score counts as.
 MissingPolicy = Literal["drop", "as-failure", "as-success", "bounds"]
+#: How a long run says how far it is: a bar on a terminal and else lines, lines, or nothing.
+ProgressStyle = Literal["auto", "plain", "quiet"]
 #: Which ends an interval has. A one-sided bound spends all of 1 - level on its one end.
 Side = Literal["two-sided", "lower", "upper"]
 #: What became of one planned opportunity. Four kinds of "no score" are kept apart on purpose.
@@ -45,6 +52,8 @@ Status = Literal[
     "invalidated",
     "missing",
 ]
+#: Why a long run ended: all blocks are done, its rule had enough, or its time was over.
+Stopped = Literal["finished", "enough", "max-seconds"]
 #: How much agreement a near miss between ordered labels is worth.
 WeightScheme = Literal["identity", "linear", "quadratic"]
 
