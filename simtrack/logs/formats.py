@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simtrack.errors import DataError, InputError
-from simtrack.logs import inspect, tables, tau
+from simtrack.logs import inspect, lm_eval, tables, tau
 from simtrack.logs.content import Content, Kind, UnknownFormat
 from simtrack.options import Detail
 from simtrack.records import Records
@@ -53,6 +53,9 @@ def reader_of(content: Content, label: str) -> Reader:
         if reader.kind == content.kind and reader.keys <= content.keys:
             return reader
     if content.kind == "json-object" and b"\n" not in content.data.strip():
+        for reader in READERS:
+            if reader.kind == "json-lines" and reader.keys and reader.keys <= content.keys:
+                return reader
         return _ONE_LINE
     raise _unknown(content, label)
 
@@ -94,6 +97,17 @@ def _tau_results(path: Path, content: Content, label: str, request: Request) -> 
 def _tau_simulation(path: Path, content: Content, label: str, request: Request) -> Records:
     _refuse_map(request, label)
     return tau.read_simulation(path, content.data, label, metric=request.metric)
+
+
+def _lm_eval_samples(path: Path, content: Content, label: str, request: Request) -> Records:
+    if request.map:  # the user says what the columns are
+        return _json_lines(path, content, label, request)
+    return lm_eval.read_samples(path, content.data, label, request.metric)
+
+
+def _lm_eval_results(path: Path, content: Content, label: str, request: Request) -> Records:
+    _refuse_map(request, label)
+    return lm_eval.read_results(content.data, label, request.metric)
 
 
 def _json_lines(path: Path, content: Content, label: str, request: Request) -> Records:
@@ -142,6 +156,8 @@ READERS: tuple[Reader, ...] = (
     Reader("tau-bench", "json-array", frozenset({"task_id", "reward", "traj"}), _tau_first),
     Reader("tau2-bench", "json-object", frozenset({"info", "tasks", "timestamp"}), _tau_results),
     Reader("tau2-bench", "json-object", _TAU2_SIMULATION, _tau_simulation),
+    Reader("lm-eval samples", "json-lines", frozenset({"doc_id", "resps"}), _lm_eval_samples),
+    Reader("lm-eval results", "json-object", frozenset({"results", "versions"}), _lm_eval_results),
     Reader("JSON lines", "json-lines", frozenset(), _json_lines),
     Reader("CSV", "text", frozenset(), _csv),
 )
