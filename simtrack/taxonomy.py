@@ -7,7 +7,21 @@ from dataclasses import dataclass
 
 from simtrack.errors import DataError
 
-__all__ = ["GATE", "PLAIN", "REPAIR", "SEED", "STAGEIF", "STAGES", "TRAJECTORY", "Taxonomy"]
+__all__ = [
+    "CLAUSE",
+    "GATE",
+    "LEDGER",
+    "PLAIN",
+    "RECALL",
+    "RECOVERY",
+    "RELAPSE",
+    "REPAIR",
+    "SEED",
+    "STAGEIF",
+    "STAGES",
+    "TRAJECTORY",
+    "Taxonomy",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +83,26 @@ TRAJECTORY = Taxonomy("trajectory", ("ALL_WRONG", "ALL_RIGHT", "MIXED"))
 REPAIR = Taxonomy("repair", ("NOT_CORRECTED", "CORRECTED"))
 #: Was a planned report valid (StageIF, Table 9)? Transport failures stay in the denominator.
 SEED = Taxonomy("seed", ("TRANSPORT", "INVALID", "VALID"))
+#: Was the rule recalled (R), and kept (B), in two branches of one prefix (StateTrack, Eq. 2, 3)?
+RECALL = Taxonomy("recall", ("TRANSPORT", "R1B1", "R1B0", "R0B1", "R0B0"))
+#: What restating the rule gave back of a collapsed probe (StateTrack, Table 7).
+RECOVERY = Taxonomy("recovery", ("FULL", "PARTIAL", "NONE"))
+#: Which rule an answer followed after a rule was changed (StateTrack, Table 18).
+LEDGER = Taxonomy("ledger", ("STALE", "UPDATED_CLEAN", "OTHER"))
+#: How an episode with a revoked clause ends (ReBIND, section 3.4): the first code that holds.
+RELAPSE = Taxonomy(
+    "relapse",
+    (
+        "TRANSPORT",
+        "EMPTY",
+        "UNPARSEABLE",
+        "TRUE_RELAPSE",
+        "CLAUSE_MISS",
+        "NEAR_COMPLIANT",
+        "HIGH_OVERLAP_REPLACEMENT",
+        "LEGIT_REFERENCE",
+        "NO_TRACE",
+    ),
+)
+#: Does an artifact comply with a clause in force (ReBIND, section 3.2)? Unparseable is no.
+CLAUSE = Taxonomy("clause", ("TRANSPORT", "UNPARSEABLE", "FAIL", "PASS"))

@@ -7,10 +7,10 @@ named, `emitted` "1" where the reply carried a report at all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 
 from simtrack.errors import InputError
+from simtrack.estimands.catalogue_more import MORE, Unavailable
 from simtrack.estimands.estimand import Condition, Contrast, Estimand, where
 from simtrack.taxonomy import GATE, REPAIR, SEED, STAGEIF, STAGES, TRAJECTORY, Taxonomy
 
@@ -20,16 +20,6 @@ __all__ = ["CATALOGUE", "RATE", "Unavailable", "estimand"]
 RATE = Estimand(
     "rate", frozenset({"PASS"}), symbol="p", interpretation="Share of scored trials that pass."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Unavailable:
-    """A quantity of the paper that is no ratio of sums of cells, and what it needs instead."""
-
-    name: str
-    needs: str
-    symbol: str = ""
-    source: str = ""
 
 
 _DUE = where(duty="1")
@@ -225,7 +215,7 @@ _ENTRIES: tuple[Estimand | Contrast | Unavailable, ...] = (
 )  # fmt: skip
 
 #: Every entry by name.
-CATALOGUE: dict[str, Estimand | Contrast | Unavailable] = {e.name: e for e in _ENTRIES}
+CATALOGUE: dict[str, Estimand | Contrast | Unavailable] = {e.name: e for e in _ENTRIES} | MORE
 
 
 def estimand(name: str) -> Estimand | Contrast:
