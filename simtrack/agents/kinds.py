@@ -7,6 +7,8 @@ from typing import Any
 
 from simtrack.agents.clustered import ClusteredAgent
 from simtrack.agents.paired import PairedAgent
+from simtrack.agents.recall import RecallAgent
+from simtrack.agents.stage import StageAgent
 from simtrack.errors import InputError
 
 __all__ = ["KINDS", "agent_from_dict"]
@@ -15,6 +17,8 @@ __all__ = ["KINDS", "agent_from_dict"]
 KINDS: dict[str, Any] = {}
 KINDS["clustered"] = ClusteredAgent
 KINDS["paired"] = PairedAgent
+KINDS["recall"] = RecallAgent
+KINDS["stage"] = StageAgent
 
 
 def agent_from_dict(data: Mapping[str, Any]) -> Any:
