@@ -1,17 +1,21 @@
 """The verbs: estimate a rate, compare two levels, test a family of groups."""
 
+from simtrack.analysis import analyses
 from simtrack.analysis.compare import Comparison, compare
 from simtrack.analysis.estimate import Estimate, Estimates, estimate
 from simtrack.analysis.families import TestFamily, TestRow
 from simtrack.analysis.methods import METHODS, Method
 from simtrack.analysis.missing import totals_under_policy
+from simtrack.analysis.named import ANALYSES, Analysis, register_analysis
 from simtrack.analysis.score import Score, score
 from simtrack.analysis.sensitivity import PolicyRate, Sensitivity, SensitivityRow, sensitivity
 from simtrack.analysis.testing import test_levels
 from simtrack.analysis.verdicts import Verdict
 
 __all__ = [
+    "ANALYSES",
     "METHODS",
+    "Analysis",
     "Comparison",
     "Estimate",
     "Estimates",
@@ -23,8 +27,10 @@ __all__ = [
     "TestFamily",
     "TestRow",
     "Verdict",
+    "analyses",
     "compare",
     "estimate",
+    "register_analysis",
     "score",
     "sensitivity",
     "test_levels",
