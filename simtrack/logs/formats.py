@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simtrack.errors import DataError, InputError
-from simtrack.logs import inspect, lm_eval, tables, tau
+from simtrack.logs import helm, inspect, lm_eval, tables, tau
 from simtrack.logs.content import Content, Kind, UnknownFormat
 from simtrack.options import Detail
 from simtrack.records import Records
@@ -110,6 +110,11 @@ def _lm_eval_results(path: Path, content: Content, label: str, request: Request)
     return lm_eval.read_results(content.data, label, request.metric)
 
 
+def _helm(path: Path, content: Content, label: str, request: Request) -> Records:
+    _refuse_map(request, label)
+    return helm.read_run(path, content.data, label, request.metric)
+
+
 def _json_lines(path: Path, content: Content, label: str, request: Request) -> Records:
     wanted = tuple((request.map or {}).values())
     return _from_table(tables.read_json_lines(content.data, label, wanted), request)
@@ -158,6 +163,7 @@ READERS: tuple[Reader, ...] = (
     Reader("tau2-bench", "json-object", _TAU2_SIMULATION, _tau_simulation),
     Reader("lm-eval samples", "json-lines", frozenset({"doc_id", "resps"}), _lm_eval_samples),
     Reader("lm-eval results", "json-object", frozenset({"results", "versions"}), _lm_eval_results),
+    Reader("HELM", "json-array", frozenset({"instance_id", "stats"}), _helm),
     Reader("JSON lines", "json-lines", frozenset(), _json_lines),
     Reader("CSV", "text", frozenset(), _csv),
 )
