@@ -31,7 +31,8 @@ def in_both(records: Records, factor: str, a: str, b: str, cluster: str | None) 
     """Keep the scored trials of units that both levels have; the rest become losses "unpaired".
 
     Where clusters hold several units, a level that lost its hard ones would look better than it is.
-    Without a column `unit`, or where units are the clusters, there is nothing to match below them.
+    Without a column `unit`, or where units are the clusters, there is nothing to match below them;
+    nor where no unit has both levels, as when every stage of a scenario is a unit.
     """
     side, unit = records.factor(factor), records.factors.get("unit")
     name = cluster or ("cluster" if "cluster" in records.factors else "unit")
@@ -46,7 +47,7 @@ def in_both(records: Records, factor: str, a: str, b: str, cluster: str | None) 
     for code in codes:
         both &= np.bincount(groups.index[scored & (side.codes == code)], minlength=groups.size) > 0
     lone = scored & ~both[groups.index]
-    if not lone.any():
+    if not lone.any() or not both.any():  # stages of a scenario are units of their own
         return records
     lost = []
     for code, label, other in ((codes[0], a, b), (codes[1], b, a)):

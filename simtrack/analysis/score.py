@@ -9,6 +9,7 @@ from typing import Any, get_args
 from simtrack.analysis.compare import Comparison, compare
 from simtrack.analysis.estimate import Estimates, estimate
 from simtrack.analysis.missing import totals_under_policy
+from simtrack.analysis.pass_rates import PassRates, pass_rates
 from simtrack.analysis.scope import factor_of, find_factor, has_metrics, nested, prepared
 from simtrack.analysis.sensitivity import Sensitivity
 from simtrack.analysis.sensitivity import sensitivity as under_all_policies
@@ -33,6 +34,7 @@ class MetricScore:
     `metric` is empty where the table has one reading of each trial. `comparison` is None unless
     two levels were named. `sensitivity` has every policy for missing scores side by side, where it
     was asked for or where the policy is "bounds"; then `estimates` are those of the scored trials.
+    `pass_k` has pass@k and pass^k, if asked for.
     """
 
     metric: str
@@ -40,6 +42,7 @@ class MetricScore:
     estimates: Estimates
     comparison: Comparison | None
     sensitivity: Sensitivity | None = None
+    pass_k: tuple[PassRates, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,7 @@ class Score:
                     "estimates": m.estimates.to_dict(),
                     "comparison": m.comparison.to_dict() if m.comparison else None,
                     "sensitivity": m.sensitivity.to_dict() if m.sensitivity else None,
+                    "pass_k": [row.to_dict(self.by) for row in m.pass_k],
                 }
                 for m in self.metrics
             ],
@@ -108,6 +112,7 @@ def score(
     missing_cluster: MissingCluster = "refuse",
     missing: MissingPolicy = "drop",
     sensitivity: bool = False,
+    pass_k: Sequence[int] = (),
 ) -> Score:
     """What do these trials say, by group, and which of two levels does better?
 
@@ -133,6 +138,8 @@ def score(
         "as-success", or "bounds" (both, which hold whatever became of it).
     sensitivity : bool
         Give the rates under every one of these policies, side by side.
+    pass_k : sequence of int
+        Give pass@k and pass^k of the scored trials for these k.
 
     Examples
     --------
@@ -176,8 +183,9 @@ def score(
         every = None
         if sensitivity or missing == "bounds":
             every = under_all_policies(rows, estimand, by=names, **how)
+        passing = pass_rates(rows, pass_k, by=names, level=level, **read) if pass_k else ()
         account_of = _account(records, metric, names)
-        parts.append(MetricScore(metric, account_of, estimates, pair, every))
+        parts.append(MetricScore(metric, account_of, estimates, pair, every, passing))
     losses = dict.fromkeys(
         (*(x for part in parts for x in part.estimates.losses.entries), *_elsewhere(records, parts))
     )

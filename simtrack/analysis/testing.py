@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from simtrack.analysis.adjusting import adjusted_rows, families_of
 from simtrack.analysis.families import TestAdjustment, TestFamily, TestRow
-from simtrack.analysis.methods import Method, find_method
+from simtrack.analysis.methods import METHODS, Method
+from simtrack.analysis.scope import factor_of, find_factor, has_metrics, nested, prepared
 from simtrack.analysis.source import Table
 from simtrack.analysis.two_levels import Levels, by_levels
 from simtrack.analysis.verdicts import STRATIFIED, Asked, Verdict, offered, pairing_of, verdict
@@ -29,7 +30,7 @@ def test_levels(
     a: str,
     b: str,
     *,
-    factor: str,
+    factor: str | None = None,
     by: str | Sequence[str] = (),
     method: str = "sign-flip",
     alternative: Alternative = "two-sided",
@@ -51,8 +52,10 @@ def test_levels(
     ----------
     table : Records, Counts or Totals
         Counts and Totals make one hypothesis: they have no rows to group.
-    a, b, factor : str
+    a, b : str
         Two levels of a column.
+    factor : str, optional
+        The column; for Records found by the levels.
     by : str or sequence of str
         Columns whose groups are tested one by one.
     method : str
@@ -95,10 +98,13 @@ def test_levels(
     >>> test_levels(records, "x", "y", factor="model", method="mcnemar").rows[0].verdict.exact
     Fraction(1, 32)
     """
-    names = (by,) if isinstance(by, str) else tuple(by)
+    question = _Question(a, b, factor, (by,) if isinstance(by, str) else tuple(by), cluster,
+                         tuple(on), strata)  # fmt: skip
+    table, question, notes = _scoped(table, question)
+    factor, names, cluster = question.factor or "", question.by, question.cluster
+    found = _checked(method, adjust, question)
     asked = Asked(choice("alternative", alternative, Alternative),
                   confidence_level("level", level), factor)  # fmt: skip
-    found = _checked(method, strata, adjust, a, b, factor, names)
     groups = list(_groups(table, names, factor, a, b))
     rows: list[TestRow] = []
     held: list[Levels | None] = []
@@ -107,7 +113,8 @@ def test_levels(
         try:
             levels = by_levels(
                 part, a, b, factor=factor, pairing=pairing_of(method), estimand=estimand,
-                cluster=cluster, missing_cluster=missing_cluster, on=on, strata=strata,
+                cluster=cluster, missing_cluster=missing_cluster, on=question.on,
+                strata=question.strata,
             )  # fmt: skip
             rows.append(TestRow(labels, levels.clusters, *levels.trials, levels.unpaired,
                                 verdict(found, levels, asked)))  # fmt: skip
@@ -119,39 +126,76 @@ def test_levels(
             held.append(None)
     if len(faults) == len(rows):
         raise faults[0]
+    family = _named(table, family)
     labels_of = families_of(family, names, [row.labels for row in rows])
-    adjusted, sizes, controls, notes = adjusted_rows(rows, held, asked, adjust, family, labels_of)
+    adjusted, sizes, controls, more = adjusted_rows(rows, held, asked, adjust, family, labels_of)
     marked = [replace(row, adjusted=p, family=name)
               for row, p, name in zip(rows, adjusted, labels_of, strict=True)]  # fmt: skip
     losses = dict.fromkeys(x for h in held if h is not None for x in h.totals.losses.entries)
     return TestFamily(
         factor, a, b, _cluster_name(table, cluster), method, alternative, names, level, adjust,
-        sizes, controls, tuple(marked), tuple(losses), notes,
+        sizes, controls, tuple(marked), tuple(losses), (*notes, *more),
     )  # fmt: skip
 
 
-def _checked(
-    method: str,
-    strata: str | None,
-    adjust: str | None,
-    a: str,
-    b: str,
-    factor: str,
-    by: Sequence[str],
-) -> Method:
+@dataclass(frozen=True, slots=True)
+class _Question:
+    a: str
+    b: str
+    factor: str | None
+    by: tuple[str, ...]
+    cluster: str | None
+    on: tuple[str, ...]
+    strata: str | None
+
+
+def _scoped(table: Table, asked: _Question) -> tuple[Table, _Question, tuple[str, ...]]:
+    """Find the columns that were meant; readings by several metrics are hypotheses of their own."""
+    if not isinstance(table, Records):
+        if asked.factor is None:
+            raise InputError("factor", "named for a table without rows")
+        return table, asked, ()
+    records, cluster = prepared(table, asked.cluster)
+    factor = asked.factor
+    factor = find_factor(records, factor) if factor else factor_of(records, (asked.a, asked.b))
+    by = tuple(dict.fromkeys(find_factor(records, name) for name in asked.by))
+    notes = records.notes
+    if has_metrics(records) and "metric" not in by:
+        metrics = records.factors["metric"].compact().levels
+        if len(metrics) > 1:
+            by = ("metric", *by)
+            notes = (*notes, f"{len(metrics)} metrics are hypotheses of one family: --metric")
+    records, cluster = nested(records, cluster, (*by, factor))
+    if cluster in by:
+        raise InputError("by", f"other than the cluster, {cluster}")
+    on = tuple(find_factor(records, name) for name in asked.on)
+    strata = None if asked.strata is None else find_factor(records, asked.strata)
+    found = replace(asked, factor=factor, by=by, cluster=cluster, on=on, strata=strata)
+    return records, found, notes
+
+
+def _named(table: Table, family: int | str | Sequence[str] | None) -> int | list[str] | None:
+    if family is None or isinstance(family, int) or not isinstance(table, Records):
+        return family if not isinstance(family, str) else [family]  # type: ignore[return-value]
+    wanted = [family] if isinstance(family, str) else list(family)
+    return [find_factor(table, name) for name in wanted]
+
+
+def _checked(method: str, adjust: str | None, asked: _Question) -> Method:
     if method not in offered():
-        raise InputError("method", f"one of {', '.join(offered())}", repr(method))
+        topic = f" (topic {METHODS[method].topic})" if method in METHODS else ""
+        raise InputError("method", f"one of {', '.join(offered())}", f"{method!r}{topic}")
     if adjust is not None:
         choice("adjust", adjust, TestAdjustment)
     if adjust == "max-t" and method != "sign-flip":
-        raise InputError("adjust", "max-t with sign-flip alone", f"{method}", cure="Use holm.")
-    if strata is not None and method not in STRATIFIED:
+        raise InputError("adjust", "max-t with sign-flip alone", method, cure="Use holm.")
+    if asked.strata is not None and method not in STRATIFIED:
         raise InputError("strata", f"used with {', '.join(STRATIFIED)}", method)
-    if a == b:
-        raise InputError("levels to compare", "two different ones", f"{a} twice")
-    if factor in by:
-        raise InputError("by", f"other than the factor that is compared, {factor}")
-    return find_method(method)
+    if asked.a == asked.b:
+        raise InputError("levels to compare", "two different ones", f"{asked.a} twice")
+    if asked.factor in asked.by:
+        raise InputError("by", f"other than the factor that is compared, {asked.factor}")
+    return METHODS[method]
 
 
 def _groups(

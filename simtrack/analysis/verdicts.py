@@ -111,7 +111,7 @@ class Verdict:
 
 def offered() -> tuple[str, ...]:
     """Name the methods for two levels: tests, differences and ratios."""
-    return tuple(m.name for m in METHODS.values() if m.topic in {"test", "difference"})
+    return tuple(m.name for t in ("test", "difference") for m in METHODS.values() if m.topic == t)
 
 
 def pairing_of(method: str) -> Pairing:
@@ -153,11 +153,11 @@ def _of_flips(
     asked: Asked,
 ) -> Verdict:
     refused = refusal(paired, asked.alpha, asked.alternative)
-    live = test.clusters - test.zeros
-    few = few_differ(live, test.clusters, "clusters", asked.sides, asked.alpha)
-    notes = (*_left_out(paired), *test.notes, *few)
+    notes = (*_left_out(paired), *test.notes)
     if not refused:
-        notes = (*notes, *symmetry_cautions(paired.imbalance, asked.factor))
+        live = test.clusters - test.zeros
+        notes += few_differ(live, test.clusters, "clusters", asked.sides, asked.alpha)
+        notes += tuple(symmetry_cautions(paired.imbalance, asked.factor))
     held: Guarantee = "asymptotic" if paired.imbalance > 0.0 else test.guarantee
     shown = Verdict(
         test.statistic, floor=test.floor, refused=refused, computation=test.computation,
@@ -323,7 +323,9 @@ def _tested(shown: Verdict, test: Any, live: int, of: int, what: str, asked: Ask
     refused = ""
     if least > asked.alpha:
         refused = f"{of} {what} can give no p below {least:.3g}, above {asked.alpha:g}"
-    notes = (*shown.notes, *test.notes, *few_differ(live, of, what, asked.sides, asked.alpha))
+    notes = (*shown.notes, *test.notes)
+    if not refused:
+        notes += few_differ(live, of, what, asked.sides, asked.alpha)
     return replace(
         shown,
         pvalue=None if refused else test.pvalue,

@@ -32,6 +32,7 @@ REPORT_TO = "Please report it with the command and this text."
 VERBS = {
     "calibrate": "Operating characteristics and cost of a sequential probe, exactly.",
     "score": "Rates, intervals and paired comparisons from logs you already have.",
+    "test": "Exact tests of two levels in every group, adjusted for the family.",
     "methods": "Every statistical method: when it holds, when not, what it promises.",
     "run": "Run a study from its TOML file; the result carries its provenance.",
     "doctor": "Check this installation: versions, extras, cache, exact values.",

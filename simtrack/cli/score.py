@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from simtrack.cli.parsing import assignments, one_output
+from simtrack.cli.parsing import one_output
+from simtrack.cli.reading import log_options, read_records, split_names
+from simtrack.cli.score_parts import comparison_text, pass_table, sensitivity_table
 from simtrack.errors import InputError
-from simtrack.options import MissingCluster, Status
+from simtrack.options import MissingPolicy, Status
 
 if TYPE_CHECKING:
-    from simtrack.analysis import Comparison, Estimate
+    from simtrack.analysis import Estimate, SensitivityRow
     from simtrack.analysis.score import MetricScore, Score
     from simtrack.counts import Loss
-    from simtrack.records import Records
     from simtrack.report.table import Table
 
 _EPILOG = """\b
@@ -23,6 +24,7 @@ Examples:
   simtrack score run.eval
   simtrack score logs/*.eval --by model --cluster id --metric stage.clean
   simtrack score a.eval b.eval --compare openai/gpt-4o anthropic/claude
+  simtrack score run.eval --missing as-failure --sensitivity
   simtrack score trials.csv --map cluster=task_id --map value=correct --by arm
 \b
 Formats are told from the content: Inspect .eval and .json, JSON lines, CSV.
@@ -30,40 +32,24 @@ Formats are told from the content: Inspect .eval and .json, JSON lines, CSV.
 arm, or any label. planned = scored + every kind of loss, always.
 """
 _MOST_LOSSES = 8
-#: Exact p-values with a larger denominator are shown as decimals only.
-_SHORT = 10**7
+#: What --missing counts as a failure or a success.
+_IMPUTED = frozenset({"unscored", "errored", "limited", "infrastructure", "missing"})
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("logs", nargs=-1, required=True)
-@click.option("--by", multiple=True, help="Group by this column (repeatable, or comma-separated).")
-@click.option("--cluster", help="The resampling unit: id, scenario, ... [cluster, else the id].")
-@click.option("--metric", "metrics", multiple=True, help="Only this metric: scorer or scorer.key.")
+@log_options
 @click.option("--compare", "levels", nargs=2, help="Two levels, first minus second, paired by id.")
 @click.option("--factor", help="The column that they are levels of [found by the levels].")
-@click.option(
-    "--where",
-    multiple=True,
-    metavar="COL=LEVEL",
-    help="Only trials with this label (repeatable; LEVEL|LEVEL).",
-)
-@click.option("--map", "columns", multiple=True, metavar="PART=COL",
-              help="Columns of a table (repeatable).")  # fmt: skip
-@click.option(
-    "--score", "values", multiple=True, metavar="TEXT=NUM", help="What a score stands for."
-)
 @click.option("--estimand", help="A named estimand, such as adherence [the plain rate].")
 @click.option("--level", type=float, default=0.95, help="Confidence level [0.95].")
-@click.option("--method", help="Interval by name: see simtrack methods rate [wilson-clustered].")
+@click.option("--method", help="Interval by name: see simtrack methods rate [wilson-guarded].")
 @click.option("--icc", type=float, help="Intracluster correlation where clusters show no spread.")
 @click.option(
-    "--missing-cluster", type=click.Choice(get_args(MissingCluster)), default="refuse",
-    help="Scored trials without a cluster label [refuse].",
+    "--missing", type=click.Choice(get_args(MissingPolicy)), default="drop",
+    help="What a planned trial without a score counts as [drop].",
 )  # fmt: skip
-@click.option(
-    "--skip-refused", is_flag=True, help="Note files that cannot be read; score the rest."
-)
-@click.option("--summaries", is_flag=True, help="Read Inspect's summaries only: faster, thinner.")
+@click.option("--sensitivity", is_flag=True, help="Show all these policies side by side.")
+@click.option("--pass-k", "ks", metavar="K,K", help="Show pass@k and pass^k, as for 1,2,4.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the rates as CSV.")
 def score(logs: tuple[str, ...], as_json: bool, as_csv: bool, **given: Any) -> None:
@@ -76,19 +62,15 @@ def score(logs: tuple[str, ...], as_json: bool, as_csv: bool, **given: Any) -> N
     from simtrack.analysis.score import score as compute
 
     one_output(json=as_json, csv=as_csv)
-    if as_csv and given["levels"]:
-        raise InputError("--csv", "used without --compare", cure="Use --json for both.")
+    rates_only = not (given["levels"] or given["sensitivity"] or given["ks"])
+    if as_csv and not (rates_only and given["missing"] != "bounds"):
+        raise InputError("--csv", "used for rates alone", cure="Use --json for everything.")
     found = compute(
-        _records(logs, given),
-        by=[name.strip() for text in given["by"] for name in text.split(",") if name.strip()],
-        cluster=given["cluster"],
-        estimand=given["estimand"],
+        read_records(logs, given),
+        by=split_names(given["by"]),
         levels=given["levels"] or None,
-        factor=given["factor"],
-        level=given["level"],
-        method=given["method"],
-        icc=given["icc"],
-        missing_cluster=given["missing_cluster"],
+        pass_k=_whole_numbers(given["ks"]),
+        **{name: given[name] for name in _PASSED},
     )
     if as_json:
         print(json.dumps(found.to_dict(), indent=1, ensure_ascii=False))
@@ -98,38 +80,29 @@ def score(logs: tuple[str, ...], as_json: bool, as_csv: bool, **given: Any) -> N
         _show(found)
 
 
-def _records(logs: tuple[str, ...], given: dict[str, Any]) -> Records:
-    from simtrack.analysis.score import find_factor
-    from simtrack.logs import read_logs
-
-    records = read_logs(
-        logs,
-        map=assignments("--map", given["columns"]) or None,
-        metric=list(given["metrics"]) or None,
-        scores={k: _number(k, v) for k, v in assignments("--score", given["values"]).items()},
-        detail="summaries" if given["summaries"] else "samples",
-        skip_refused=given["skip_refused"],
-    )
-    for name, label in assignments("--where", given["where"]).items():
-        records = records.select(**{find_factor(records, name): label.split("|")})
-    return records
+_PASSED = ("cluster", "estimand", "factor", "level", "method", "icc", "missing_cluster", "missing",
+           "sensitivity")  # fmt: skip
 
 
-def _number(text: str, value: str) -> float | None:
-    if value.lower() in {"", "none", "unscored"}:
-        return None
+def _whole_numbers(text: str | None) -> list[int]:
     try:
-        return float(value)
+        return [int(k) for k in text.split(",")] if text is not None else []
     except ValueError:
-        raise InputError("--score", "TEXT=NUMBER or TEXT=unscored", f"{text}={value}") from None
+        raise InputError("--pass-k", "whole numbers with commas between", repr(text)) from None
 
 
 def _show(found: Score) -> None:
     for part in found.metrics:
         _table(found, part).show()
+        if part.sensitivity is not None and found.missing != "bounds":
+            print()
+            sensitivity_table(part.sensitivity).show()
+        if part.pass_k:
+            print()
+            pass_table(found.by, part.pass_k).show()
         if part.comparison is not None:
             print()
-            _show_comparison(part.comparison)
+            print(comparison_text(part.comparison))
         print()
     interval = found.metrics[0].estimates
     print(
@@ -139,6 +112,12 @@ def _show(found: Score) -> None:
     _show_losses(found)
     for note in _notes(found):
         print(f"Note: {note}")
+
+
+def _bound_cells(row: SensitivityRow, number: Any) -> tuple[str, ...]:
+    rate = row.rate("bounds")
+    ends = f"{number(rate.rate_low)} to {number(rate.rate_high)}"
+    return (str(row.clusters_planned), ends, number(rate.low), number(rate.high), *("–",) * 3)
 
 
 def _show_losses(found: Score) -> None:
@@ -155,7 +134,8 @@ def _show_losses(found: Score) -> None:
         examples = [e for x in losses for e in x.examples]
         shown = f" ({', '.join(examples[:3])}{', …' if n > 3 else ''})" if examples else ""
         head = f"{metric}: " if metric else ""
-        print(f"Left out: {head}{n} {kind}: {reason}{where}{shown}")
+        counted = found.missing != "drop" and kind in _IMPUTED
+        print(f"{'No score' if counted else 'Left out'}: {head}{n} {kind}: {reason}{where}{shown}")
     if len(rows) > _MOST_LOSSES:
         rest = rows[_MOST_LOSSES:]
         n = sum(x.n for _, losses in rest for x in losses)
@@ -172,11 +152,15 @@ def _table(found: Score, part: MetricScore) -> Table:
              "se (cluster)", "deff")  # fmt: skip
     rows = []
     estimates = {row.labels: row for row in part.estimates.rows}
+    bounds = {}
+    if found.missing == "bounds" and part.sensitivity is not None:
+        bounds = {row.labels: row for row in part.sensitivity.rows}
     for labels, kept in accounts.items():
         row = estimates.get(labels)
+        cells = _rate_cells(row, number) if row else ("0", *("–",) * 6)
         rows.append((
             *labels, str(kept.planned), *(str(kept.n(s)) for s in statuses),
-            *(_rate_cells(row, number) if row else ("0", "–", "–", "–", "–", "–", "–")),
+            *(_bound_cells(bounds[labels], number) if labels in bounds else cells),
         ))  # fmt: skip
     for loss in part.accounting.unplaced:
         blank = ("(unplaced)",) + ("",) * (len(found.by) - 1) if found.by else ()
@@ -198,34 +182,6 @@ def _rate_cells(row: Estimate, number: Any) -> tuple[str, ...]:
         number(row.clustered_se),
         number(row.design_effect, 2),
     )
-
-
-def _show_comparison(found: Comparison) -> None:
-    from simtrack.report.table import number
-
-    p = found.paired
-    ends = "no interval" if p.low is None else f"{p.low:+.4f} to {p.high:+.4f}"
-    print(f"{found.a} minus {found.b}, paired by {found.cluster}:")
-    print(f"  difference {_signed(p.difference)} ({ends}), se {number(p.se)}, "
-          f"mean over {p.clusters} clusters that have both")  # fmt: skip
-    print(f"  sign-flip p {_chance(found)}")
-    print(f"  pooled over trials {_signed(p.pooled_difference)}, se {number(p.pooled_se)}; "
-          f"se without pairing {number(p.unpaired_se)}")  # fmt: skip
-
-
-def _chance(found: Comparison) -> str:
-    test = found.paired.test
-    if found.pvalue is None or test is None:
-        return "refused (see the notes)"
-    shown = f"{found.pvalue:.6g}"
-    if test.exact is None:
-        return f"{shown} (Monte Carlo, standard error {test.mcse or 0.0:.1g})"
-    short = f" = {test.exact}" if test.exact.denominator <= _SHORT else ""
-    return f"{shown}{short} (exact; no smaller than {float(test.floor):.2g} is possible)"
-
-
-def _signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.4f}"
 
 
 def _notes(found: Score) -> list[str]:

@@ -182,7 +182,7 @@ def test_every_row_can_be_its_own_cluster(simtrack, tmp_path):
     ("arguments", "message"),
     [
         (["--compare", "x", "x"], "two different ones, got x twice"),
-        (["--compare", "x", "y", "--csv"], "--csv must be used without --compare"),
+        (["--compare", "x", "y", "--csv"], "--csv must be used for rates alone"),
         (["--compare", "x", "y", "--cluster", "model"], "by must be other than the cluster"),
         (["--level", "95"], "Did you mean 0.95?"),
         (["--by", "modle"], "Did you mean model?"),

@@ -1,0 +1,105 @@
+"""The options by which every verb reads logs, and the records that they give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
+
+import click
+
+from simtrack.cli.parsing import assignments
+from simtrack.errors import InputError
+from simtrack.options import MissingCluster
+
+if TYPE_CHECKING:
+    from simtrack.records import Records
+
+__all__ = ["log_options", "read_records", "split_names"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.argument("logs", nargs=-1, required=True),
+    click.option(
+        "--by", multiple=True, help="Group by this column (repeatable, or comma-separated)."
+    ),
+    click.option(
+        "--cluster", help="The resampling unit: id, scenario, ... [cluster, else the id]."
+    ),
+    click.option(
+        "--metric", "metrics", multiple=True, help="Only this metric: scorer or scorer.key."
+    ),
+    click.option(
+        "--where",
+        multiple=True,
+        metavar="COL=LEVEL",
+        help="Only trials with this label (repeatable; LEVEL|LEVEL).",
+    ),
+    click.option(
+        "--map",
+        "columns",
+        multiple=True,
+        metavar="PART=COL",
+        help="Columns of a table (repeatable).",
+    ),
+    click.option(
+        "--score", "values", multiple=True, metavar="TEXT=NUM", help="What a score stands for."
+    ),
+    click.option(
+        "--missing-cluster",
+        type=click.Choice(get_args(MissingCluster)),
+        default="refuse",
+        help="Scored trials without a cluster label [refuse].",
+    ),
+    click.option(
+        "--skip-refused", is_flag=True, help="Note files that cannot be read; use the rest."
+    ),
+    click.option(
+        "--summaries", is_flag=True, help="Read Inspect's summaries only: faster, thinner."
+    ),
+)
+
+
+def log_options(command: Command) -> Command:
+    """Give a command LOGS and the options that say how they are read."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def read_records(logs: tuple[str, ...], given: dict[str, Any]) -> Records:
+    """Read the logs as the options of `log_options` say."""
+    from simtrack.analysis.scope import find_factor
+    from simtrack.logs import read_logs
+
+    records = read_logs(
+        logs,
+        map=assignments("--map", given["columns"]) or None,
+        metric=list(given["metrics"]) or None,
+        scores={k: _number(k, v) for k, v in assignments("--score", given["values"]).items()},
+        detail="summaries" if given["summaries"] else "samples",
+        skip_refused=given["skip_refused"],
+    )
+    for name, label in assignments("--where", given["where"]).items():
+        records = records.select(**{find_factor(records, name): label.split("|")})
+    return records
+
+
+def split_names(texts: tuple[str, ...]) -> list[str]:
+    """Split options that may be repeated, or hold names with commas between.
+
+    Examples
+    --------
+    >>> split_names(("model, arm", "stage"))
+    ['model', 'arm', 'stage']
+    """
+    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+
+
+def _number(text: str, value: str) -> float | None:
+    if value.lower() in {"", "none", "unscored"}:
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        raise InputError("--score", "TEXT=NUMBER or TEXT=unscored", f"{text}={value}") from None

@@ -1,0 +1,185 @@
+"""`simtrack test`: does one level do better than another, group by group, beyond chance?"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from simtrack.cli.parsing import one_output
+from simtrack.cli.reading import log_options, read_records, split_names
+from simtrack.cli.score_parts import SHORT, signed
+from simtrack.options import Alternative
+
+if TYPE_CHECKING:
+    from simtrack.analysis import TestFamily, TestRow, Verdict
+    from simtrack.report.table import Table
+
+_EPILOG = """\b
+Examples:
+  simtrack test a.eval b.eval --compare openai/gpt-4o anthropic/claude
+  simtrack test logs/*.eval --compare full ablated --by model --adjust holm
+  simtrack test logs/*.eval --compare full ablated --by model,stage --adjust max-t
+  simtrack test trials.csv --compare x y --method mcnemar --on id,epoch
+\b
+Every group of --by is a hypothesis; together they are the family that --adjust pays for. A group
+that cannot be tested keeps its place and counts. Methods: simtrack methods test, and difference.
+"""
+_ADJUSTMENTS = ("none", "bonferroni", "holm", "hochberg", "benjamini-hochberg",
+                "benjamini-yekutieli", "max-t")  # fmt: skip
+
+
+@click.command(epilog=_EPILOG)
+@log_options
+@click.option("--compare", "levels", nargs=2, required=True, help="Two levels, first minus second.")
+@click.option("--factor", help="The column that they are levels of [found by the levels].")
+@click.option("--method", default="sign-flip", help="A method for two levels [sign-flip].")
+@click.option(
+    "--on", "on", multiple=True, help="What names a trial, to pair single trials [id, repetition]."
+)
+@click.option("--strata", help="The column of strata, for methods that take them.")
+@click.option(
+    "--alternative", type=click.Choice(get_args(Alternative)), default="two-sided",
+    help="greater: the first is higher [two-sided].",
+)  # fmt: skip
+@click.option(
+    "--adjust", type=click.Choice(_ADJUSTMENTS), default="none",
+    help="Adjust the p-values for their family [none].",
+)  # fmt: skip
+@click.option("--family", metavar="N|COL", help="Hypotheses declared, or columns of families.")
+@click.option("--estimand", help="A named estimand, such as adherence [the plain rate].")
+@click.option("--level", type=float, default=0.95, help="Confidence level; alpha is 1 - it [0.95].")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print one line a hypothesis as CSV.")
+def test(logs: tuple[str, ...], as_json: bool, as_csv: bool, **given: Any) -> None:
+    """Test two levels in every group of LOGS: files, folders or globs.
+
+    The default is the exact sign-flip test on cluster differences, which keeps repeated trials of
+    one task together, with the interval that inverts it. A test that has too few clusters to
+    reject is refused.
+    """
+    from simtrack.analysis.testing import test_levels
+
+    one_output(json=as_json, csv=as_csv)
+    found = test_levels(
+        read_records(logs, given),
+        *given["levels"],
+        by=split_names(given["by"]),
+        on=split_names(given["on"]),
+        adjust=None if given["adjust"] == "none" else given["adjust"],
+        family=_family(given["family"]),
+        **{name: given[name] for name in _PASSED},
+    )
+    if as_json:
+        print(json.dumps(found.to_dict(), indent=1, ensure_ascii=False))
+    elif as_csv:
+        print(_csv(found), end="")
+    else:
+        _show(found)
+
+
+_PASSED = ("factor", "method", "strata", "alternative", "estimand", "level", "cluster",
+           "missing_cluster")  # fmt: skip
+
+
+def _family(text: str | None) -> int | list[str] | None:
+    if text is None:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        return split_names((text,))
+
+
+def _show(found: TestFamily) -> None:
+    _table(found).show()
+    sides = "two-sided" if found.alternative == "two-sided" else f"one-sided ({found.alternative})"
+    kinds = dict.fromkeys(row.verdict.interval for row in found.rows if row.verdict.interval)
+    ends = f"{100 * found.level:g} % intervals, two-sided: {', '.join(kinds)}" if kinds else ""
+    print(f"p {sides}; clusters: {found.cluster}" + (f"; {ends}" if ends else ""))
+    if found.adjust is not None:
+        sizes = [f"{n}" if name == "all" else f"{name}: {n}" for name, n in found.sizes.items()]
+        print(f"adjusted by {found.adjust}, family of {', '.join(sizes)}: {found.controls}")
+    for row in found.rows:
+        if row.verdict.refused:
+            name = "/".join(row.labels)
+            print(f"Refused{f' [{name}]' if name else ''}: {row.verdict.refused}")
+    if any(loss.kind != "unpaired" for loss in found.losses):
+        told: dict[tuple[str, str], int] = {}
+        for loss in found.losses:
+            if loss.kind != "unpaired":
+                told[loss.kind, loss.reason] = told.get((loss.kind, loss.reason), 0) + loss.n
+        for (kind, reason), n in told.items():
+            print(f"Left out: {n} {kind}: {reason}")
+    for note in _notes(found):
+        print(f"Note: {note}")
+
+
+def _table(found: TestFamily) -> Table:
+    from simtrack.report.table import Table, number
+
+    what = "ratio" if "ratio" in found.method or found.method == "katz" else "difference"
+    what = "median" if found.method.startswith("sign-test") else what
+    extra = ("adjusted",) if found.adjust is not None else ()
+    heads = (*found.by, "clusters", "trials", "unpaired", what, "low", "high", "p", "exact",
+             "floor", *extra)  # fmt: skip
+    rows = []
+    for row in found.rows:
+        v = row.verdict
+        show = number if what == "ratio" else signed
+        adjusted = (_p(row.adjusted, row),) if extra else ()
+        rows.append((
+            *row.labels, str(row.clusters), f"{row.trials_a}+{row.trials_b}", str(row.unpaired),
+            show(v.difference), show(v.low), show(v.high), _p(v.pvalue, row), _exact(v),
+            "–" if v.floor is None else f"{float(v.floor):.2g}", *adjusted,
+        ))  # fmt: skip
+    title = f"{found.a} minus {found.b}, {found.method}:"
+    if what == "ratio":
+        title = f"{found.a} over {found.b}, {found.method}:"
+    return Table(title, heads, rows, frozenset(found.by))
+
+
+def _p(value: float | None, row: TestRow) -> str:
+    if value is None:
+        return "refused" if row.verdict.refused else "–"
+    return f"{value:.6g}"
+
+
+def _exact(found: Verdict) -> str:
+    if found.exact is None or found.exact.denominator > SHORT:
+        return "" if found.mcse is None else f"±{found.mcse:.1g}"
+    return str(found.exact)
+
+
+def _notes(found: TestFamily) -> list[str]:
+    """List the notes of the family, then those of groups, equal ones together."""
+    groups: dict[str, list[str]] = {}
+    for row in found.rows:
+        for note in row.verdict.notes:
+            groups.setdefault(note, []).append("/".join(row.labels))
+    told = []
+    for note, names in groups.items():
+        some = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+        told.append(note if len(names) == len(found.rows) else f"{note} [{some}]")
+    return [*dict.fromkeys(found.notes), *told]
+
+
+def _csv(found: TestFamily) -> str:
+    from simtrack.report.table import Table
+
+    heads = (*found.by, "clusters", "trials_a", "trials_b", "unpaired", "difference", "low",
+             "high", "interval", "pvalue", "exact", "floor", "refused", "adjusted",
+             "family")  # fmt: skip
+    rows = []
+    for row in found.rows:
+        cells = []
+        for head in heads[len(found.by) :]:
+            value = (
+                getattr(row, head, None) if head in row.__slots__ else getattr(row.verdict, head)
+            )
+            cells.append(
+                "" if value is None else str(float(value)) if head == "floor" else str(value)
+            )
+        rows.append((*row.labels, *cells))
+    return Table("", heads, rows).csv()
