@@ -55,7 +55,8 @@ def test_its_text_stands_once_in_the_source_and_its_tests_exist(mutant):
     )
 
 
-def test_what_cannot_be_put_in_or_is_not_noticed_is_told(tmp_path):
+def test_what_cannot_be_put_in_or_is_not_noticed_is_told(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # three runs start sooner
     (tmp_path / "simtrack.py").write_text("RATE = 1\n", encoding="utf-8")
     (tmp_path / "test_one.py").write_text(
         "import simtrack\n\n\ndef test_rate():\n    assert simtrack.RATE > 0\n", encoding="utf-8"
