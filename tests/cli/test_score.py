@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 
 import pytest
 
@@ -255,3 +256,87 @@ def test_losses_of_a_metric_without_a_row_are_told(simtrack, tmp_path, logs):
     path = write(tmp_path / "b.json", json.dumps(empty))
     found = simtrack("score", str(logs / "left_out.eval"), path, "--json").json
     assert sum(x["n"] for x in found["losses"] if x["where"].get("source") == "b.json") == 5
+
+
+def test_unscored_trials_count_as_asked(simtrack, table):
+    # x: 7 of 8 passed and one empty score; y: 1 of 8
+    ask = ("score", table, *MAP, "--by", "model", "--json")
+    rates = {}
+    for policy in ("drop", "as-failure", "as-success"):
+        found = simtrack(*ask, "--missing", policy).json
+        rates[policy] = [row["rate"] for row in found["metrics"][0]["estimates"]["rows"]]
+    assert rates["drop"] == [7 / 8, 1 / 8]
+    assert rates["as-failure"] == [7 / 9, 1 / 8]
+    assert rates["as-success"] == [8 / 9, 1 / 8]
+    text = simtrack("score", table, *MAP, "--by", "model", "--missing", "as-failure").out
+    assert "No score: 1 unscored" in text
+    assert "counts as a failure" in text
+
+
+def test_bounds_and_all_policies_are_shown(simtrack, table):
+    text = simtrack("score", table, *MAP, "--by", "model", "--missing", "bounds").out
+    assert "0.7778 to 0.8889" in text
+    every = simtrack("score", table, *MAP, "--by", "model", "--sensitivity").out
+    assert "as-failure" in every
+    assert "0.7778 to 0.8889" in every
+    found = simtrack("score", table, *MAP, "--sensitivity", "--json").json["metrics"][0]
+    assert found["sensitivity"]["schema"] == "simtrack.sensitivity/1"
+
+
+def test_a_comparison_counts_unscored_trials_too(simtrack, tmp_path):
+    # eight tasks, x passes all; y fails all and has no score for the last two
+    rows = ["task_no,model,correct"]
+    rows += [f"t{k},x,1\nt{k},y,{'' if k > 5 else 0}" for k in range(8)]
+    path = write(tmp_path / "lost.csv", "\n".join(rows) + "\n")
+    ask = ("score", path, "--map", "unit=task_no", "--map", "value=correct",
+           "--compare", "x", "y")  # fmt: skip
+    ps = {}
+    for policy in ("drop", "as-failure", "as-success"):
+        comparison = simtrack(*ask, "--missing", policy, "--json").json["metrics"][0]["comparison"]
+        ps[policy] = (comparison["clusters"], comparison["pvalue"])
+    assert ps == {"drop": (6, 2 / 64), "as-failure": (8, 2 / 256), "as-success": (8, 2 / 64)}
+    done = simtrack(*ask, "--missing", "bounds")
+    assert (done.code, done.out) == (2, "")
+    assert "Compare under as-failure and as-success." in done.err
+
+
+def test_pass_at_k_and_all_of_k_are_shown_by_group(simtrack, tmp_path):
+    # a: 4 of 4, b: 2 of 4, c: 1 of 2 passed: pass^2 = (1 + 1/6 + 0) / 3, pass^4 of a and b alone
+    trials = {"a": [1, 1, 1, 1], "b": [1, 1, 0, 0], "c": [1, 0]}
+    rows = ["unit,repetition,value"]
+    rows += [f"{u},{k},{v}" for u, values in trials.items() for k, v in enumerate(values)]
+    path = write(tmp_path / "k.csv", "\n".join(rows) + "\n")
+    (found,) = simtrack("score", path, "--pass-k", "2,4", "--json").json["metrics"][0]["pass_k"]
+    assert [row["value_exact"] for row in found["pass_hat_k"]] == ["7/18", "1/2"]
+    assert [row["value_exact"] for row in found["pass_at_k"]] == ["17/18", "1"]
+    assert found["pass_hat_k"][1]["not_estimable"] == ["c"]
+    assert "1: c" in simtrack("score", path, "--pass-k", "2,4").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--pass-k", "1,x"], "--pass-k must be whole numbers"),
+        (["--pass-k", "0"], "k must be an integer >= 1"),
+        (["--pass-k", "2,2"], "k must be different numbers"),
+        (["--sensitivity", "--csv"], "--csv must be used for rates alone"),
+        (["--missing", "bounds", "--csv"], "--csv must be used for rates alone"),
+        (["--missing", "failed"], "'failed' is not one of"),
+    ],
+)
+def test_slips_with_missing_scores_and_k(simtrack, table, arguments, message):
+    done = simtrack("score", table, *MAP, *arguments)
+    assert (done.code, done.out) == (2, ""), done
+    assert message in done.err
+
+
+@pytest.mark.shared
+def test_tau_bench_airline_has_its_published_pass_hat_k(simtrack, tmp_path, shared):
+    # gpt-4o with tools, airline: the trajectories that tau-bench publishes, 50 tasks x 4 trials
+    text = (shared / "logs/public/sierra-research__tau-bench/gpt-4o-airline.json").read_text()
+    rows = ["unit,repetition,value"]
+    rows += [f"{t['task_id']},{t['trial']},{int(t['reward'])}" for t in json.loads(text)]
+    path = write(tmp_path / "tau.csv", "\n".join(rows) + "\n")
+    done = simtrack("score", path, "--pass-k", "1,2,3,4", "--json").json
+    (found,) = done["metrics"][0]["pass_k"]
+    assert [round(row["value"], 4) for row in found["pass_hat_k"]] == [0.42, 0.2733, 0.22, 0.2]
