@@ -142,5 +142,5 @@ def _broken(data: bytes, label: str) -> str:
     else:
         why = f"{label} is not a JSON object."
     if data.rstrip()[-1:] != b"}":
-        return f"{why} The file seems truncated; salvage is not in this version. Copy it again."
+        return f"{why} The file seems truncated. Copy it again."
     return f"{why} It is neither one JSON object nor JSON lines."

@@ -28,6 +28,7 @@ def read_log(
     metric: str | Sequence[str] | None = None,
     scores: Mapping[str, float | None] | None = None,
     detail: Detail = "samples",
+    salvage: bool = False,
 ) -> Records:
     """What happened in every trial that this log file holds?
 
@@ -50,6 +51,9 @@ def read_log(
     detail : {"samples", "summaries"}
         Inspect archives: read every sample, or only the summaries that Inspect keeps beside
         them: faster, but long metadata may be cut and some versions leave stale rows.
+    salvage : bool
+        Read what is whole of a truncated or damaged `.eval` archive: its members are found one by
+        one and checked, and notes name those that are lost. Without it such a file is refused.
 
     Raises
     ------
@@ -66,7 +70,7 @@ def read_log(
     >>> records.counts().n
     2
     """
-    request = _request(map, metric, scores, detail)
+    request = _request(map, metric, scores, detail, salvage)
     file = as_path(path)
     return _read(file, file.name, request)
 
@@ -78,6 +82,7 @@ def read_logs(
     metric: str | Sequence[str] | None = None,
     scores: Mapping[str, float | None] | None = None,
     detail: Detail = "samples",
+    salvage: bool = False,
     skip_refused: bool = False,
 ) -> Records:
     """What happened in every trial of these files, folders and globs?
@@ -93,7 +98,7 @@ def read_logs(
     DataError
         No file at all; or files that cannot be read, all of them in one message.
     """
-    request = _request(map, metric, scores, detail)
+    request = _request(map, metric, scores, detail, salvage)
     files, again = expand(paths)
     names = source_labels([file for file, _ in files])
     parts: list[Records] = []
@@ -137,11 +142,12 @@ def _request(
     metric: str | Sequence[str] | None,
     scores: Mapping[str, float | None] | None,
     detail: Detail,
+    salvage: bool,
 ) -> Request:
     choice("detail", detail, Detail)
     if map is not None and not all(isinstance(v, str) for kv in map.items() for v in kv):
         raise InputError("map", "a mapping from parts to column names", map)
-    return Request(map, metric, scores, detail)
+    return Request(map, metric, scores, detail, bool(salvage))
 
 
 def _read(path: Path, label: str, request: Request) -> Records:

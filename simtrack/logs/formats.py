@@ -23,6 +23,7 @@ class Request:
     metric: str | Sequence[str] | None = None
     scores: Mapping[str, float | None] | None = None
     detail: Detail = "samples"
+    salvage: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def _unknown(content: Content, label: str) -> UnknownFormat:
 
 
 def _inspect_archive(path: Path, content: Content, label: str, request: Request) -> Records:
-    log = inspect.open_archive(path, label, request.detail)
+    log = inspect.open_archive(path, label, request.detail, salvage=request.salvage)
     _refuse_map(request, label)
     return inspect.to_records(log, metric=request.metric, scores=request.scores)
 

@@ -176,8 +176,9 @@ class Archive:
         found = tail.rfind(b"PK\x05\x06")
         if found < 0 or found + _END.size > len(tail):
             raise DataError(
-                f"{self._label}: truncated: the zip has no directory at its end, and salvage is "
-                "not in this version. Copy it again from where it was written."
+                f"{self._label}: truncated: the zip has no directory at its end. Copy it again "
+                "from where it was written, or read what is whole: --salvage (in Python "
+                "salvage=True)."
             )
         end = _END.unpack_from(tail, found)
         count, size, offset = end[4], end[5], end[6]

@@ -231,7 +231,7 @@ REFUSED = {
     "array": ("[1, 2]", {}, "a JSON array, which no reader of this version knows"),
     "other json": ('{"results":\n {}}', {}, "a JSON object with the keys results, which no"),
     "list line": ('{"a":1}\n[1]\n{"a":1}', {}, "line 2 must be a JSON object, got list"),
-    "cut json": ('{"version": 2,\n "eval": {"task"', {}, "seems truncated; salvage is not in"),
+    "cut json": ('{"version": 2,\n "eval": {"task"', {}, "seems truncated"),
     "bad json": ('{"version": 2,\n nope }', {}, "neither one JSON object nor JSON lines"),
     "empty": ("", {}, "empty: there is nothing to read"),
     "blank": (" \n\n", {}, "empty: there is nothing to read"),

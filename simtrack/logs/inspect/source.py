@@ -15,6 +15,7 @@ from simtrack.logs.columns import label as as_label
 from simtrack.logs.content import UnknownFormat
 from simtrack.logs.decode import Decoded, decode
 from simtrack.logs.inspect.fields import Header, JsonLog, Sample
+from simtrack.logs.salvage import SalvagedArchive
 from simtrack.logs.zips import Archive
 from simtrack.options import Detail
 
@@ -51,15 +52,20 @@ class InspectLog:
         return self.header.status or "started"
 
 
-def open_archive(path: Path, label: str, detail: Detail = "samples") -> InspectLog:
+def open_archive(
+    path: Path, label: str, detail: Detail = "samples", *, salvage: bool = False
+) -> InspectLog:
     """Read an `.eval` archive, whatever its name: header, then samples or their summaries.
 
     With detail "summaries" the members with the samples are not touched: much faster, but
-    Inspect cuts long metadata there and, in some versions, leaves stale rows behind.
+    Inspect cuts long metadata there and, in some versions, leaves stale rows behind. With
+    `salvage`, a zip without a usable directory is read by its local headers, sample by sample.
     """
     seen = Decoded()
     with path.open("rb") as file:
-        archive = Archive(file, label)
+        archive = SalvagedArchive(file, label) if salvage else Archive(file, label)
+        lost: list[str] = archive.notes() if isinstance(archive, SalvagedArchive) else []
+        detail = "samples" if lost else detail
         name = next((n for n in (_HEADER, _START) if n in archive.members), None)
         if name is None:
             held = ", ".join(list(archive.members)[:3]) or "nothing"
@@ -69,6 +75,7 @@ def open_archive(path: Path, label: str, detail: Detail = "samples") -> InspectL
             )
         header = decode(archive.read(name), Header, f"{label}: {name}", seen)
         samples, notes = _samples(archive, label, detail, name == _HEADER, seen)
+        notes += lost
     if detail == "summaries" and header.invalidated:
         notes.append("summaries do not say which samples were invalidated; read the samples")
     if archive.repeated:
@@ -95,7 +102,7 @@ def _samples(
             "read from the summaries, where Inspect may cut long metadata or leave stale rows"
         ]
     samples = [decode(archive.read(n), Sample, f"{label}: {n}", seen) for n in names]
-    if finished and samples:
+    if finished and samples and not isinstance(archive, SalvagedArchive):
         return samples, []
     have = {(s.id, s.epoch) for s in samples}
     only = [s for s in _summaries(archive, label, finished, seen) if (s.id, s.epoch) not in have]

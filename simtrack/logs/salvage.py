@@ -1,0 +1,170 @@
+"""Which members of a broken zip are whole? Found by their local headers, each one checked."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from simtrack.errors import DataError
+from simtrack.logs.columns import listed
+from simtrack.logs.inflate import RATIO_MAX
+from simtrack.logs.zips import TOTAL_FLOOR_BYTES, Archive, Member
+
+__all__ = ["SalvagedArchive"]
+
+_LOCAL = struct.Struct("<4s5H3L2H")
+_HEADER, _DESCRIPTOR = b"PK\x03\x04", b"PK\x07\x08"
+#: What follows the last member of a whole archive.
+_AFTER = (b"PK\x01\x02", b"PK\x05\x06", b"PK\x06\x06")
+_FULL32 = 0xFFFFFFFF
+_TOO_MUCH = "its header declares more than the archive may unpack to"
+#: Descriptors looked at before a streamed member is given up.
+_DESCRIPTORS_MAX = 1000
+
+
+class SalvagedArchive(Archive):
+    """What does a zip hold whose directory is lost or wrong?
+
+    Members are found one after another by their local headers; only those whose length and CRC-32
+    are right are listed, of equal names the last whole one. Where the chain breaks, the search
+    goes on at the next header. Parameters as in `Archive`; the file must be a real one.
+
+    Attributes
+    ----------
+    lost : list of (name, reason)
+        Members whose header was found but whose content is not whole.
+    skipped_bytes : int
+        Bytes between members that belong to no whole member.
+
+    Raises
+    ------
+    DataError
+        Not one whole member.
+    """
+
+    def __init__(self, file: BinaryIO, label: str) -> None:
+        self.lost: list[tuple[str, str]] = []
+        self.skipped_bytes = 0
+        self.has_directory = False
+        super().__init__(file, label)
+        whole = set(self.members)
+        self.lost = [(name, why) for name, why in self.lost if name not in whole]
+        if not whole:
+            raise DataError(f"{label}: salvage found no whole member ({self._told_lost()}).")
+
+    def notes(self) -> list[str]:
+        """Say what was recovered and what was lost, by name."""
+        what = "its directory was not used" if self.has_directory else "the zip has no directory"
+        notes = [f"salvaged: {what}; {len(self.members)} members are whole, {self._told_lost()}"]
+        if self.skipped_bytes:
+            notes.append(f"salvaged: {self.skipped_bytes} bytes belong to no whole member")
+        return notes
+
+    def _told_lost(self) -> str:
+        if not self.lost:
+            return "none was found damaged"
+        shown = listed([f"{name}: {why}" for name, why in self.lost], 5)
+        return f"{len(self.lost)} lost ({shown})"
+
+    def _directory(self) -> Iterator[Member]:
+        """Yield the whole members in file order; this is what `Archive` builds upon."""
+        budget = max(TOTAL_FLOOR_BYTES, RATIO_MAX * self._length)
+        position = 0
+        with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+            while position < self._length:
+                if view[position : position + 4] in _AFTER:
+                    self.has_directory = view.find(b"PK\x05\x06", position) >= 0
+                    return
+                at = view.find(_HEADER, position)
+                if at < 0:
+                    self.skipped_bytes += self._length - position
+                    return
+                self.skipped_bytes += at - position
+                member, end, why = self._member(view, at)
+                if member is not None and not why:
+                    why = self._damage(member) if member.size <= budget else _TOO_MUCH
+                if member is not None and not why:
+                    budget -= member.size
+                    yield member
+                    position = _chained(view, at, end)
+                    continue
+                if member is not None and at == position:
+                    self.lost.append((member.name, why))
+                ends_well = end <= self._length and view[end : end + 2] in (b"PK", b"")
+                follows = end if end > at and (ends_well or end > self._length) else at + 4
+                # A length that leads beyond the end may itself be the damage: look on behind it.
+                if end > self._length and view.find(_HEADER, at + 4) >= 0:
+                    follows = at + 4
+                self.skipped_bytes += min(follows, self._length) - at
+                position = follows
+
+    def _member(self, view: mmap.mmap, at: int) -> tuple[Member | None, int, str]:
+        """Read the local header at `at`: the member, where it ends, and what is wrong with it."""
+        if at + _LOCAL.size > self._length:
+            return None, at + 4, "the file ends inside its header"
+        header = _LOCAL.unpack_from(view, at)
+        _, _, flags, method, _, _, crc, packed, size, name_length, extra_length = header
+        start = at + _LOCAL.size + name_length + extra_length
+        raw = bytes(view[at + _LOCAL.size : at + _LOCAL.size + name_length])
+        name = raw.decode("utf-8" if flags & 0x800 else "cp437", "replace")
+        if _FULL32 in (packed, size):
+            packed, size = _wide(bytes(view[start - extra_length : start]), packed, size)
+        end = start + packed
+        if flags & 8 and not packed:
+            found = _descriptor(view, start)
+            if found is None:
+                member = Member(name, raw, method, flags, crc, packed, size, at)
+                return member, at + 4, "the end of this streamed member is lost"
+            crc, packed, size, end = found
+        member = Member(name, raw, method, flags, crc, packed, size, at)
+        if start + packed > self._length:
+            return member, start + packed, "the file ends inside it"
+        return member, end, ""
+
+    def _damage(self, member: Member) -> str:
+        """Unpack a member and say what is wrong with it, '' where nothing is."""
+        self.members = {member.name: member}
+        try:
+            self.read(member.name)
+        except DataError as error:
+            return str(error).removeprefix(f"{self._named(member)} ")
+        return ""
+
+
+def _chained(view: mmap.mmap, at: int, end: int) -> int:
+    """Give where the next member starts: a length that is wrong may have swallowed some."""
+    if end < len(view) and view[end : end + 2] != b"PK":
+        inner = view.find(_HEADER, at + 4, end)
+        return inner if inner >= 0 else end
+    return end
+
+
+def _wide(extra: bytes, packed: int, size: int) -> tuple[int, int]:
+    """Give the 64-bit sizes of the zip64 extra field: unpacked first, then packed."""
+    position = 0
+    while position + 4 <= len(extra):
+        kind, length = struct.unpack_from("<HH", extra, position)
+        if kind == 1 and length >= 16 and position + 20 <= len(extra):
+            size, packed = struct.unpack_from("<QQ", extra, position + 4)
+            break
+        position += 4 + length
+    return packed, size
+
+
+def _descriptor(view: mmap.mmap, start: int) -> tuple[int, int, int, int] | None:
+    """Find the descriptor behind a streamed member: (CRC-32, packed, size, end), or None."""
+    at = start
+    for _ in range(_DESCRIPTORS_MAX):
+        at = view.find(_DESCRIPTOR, at)
+        if at < 0:
+            return None
+        for layout in ("<LLL", "<LQQ"):
+            if at + 4 + struct.calcsize(layout) > len(view):
+                continue
+            crc, packed, size = struct.unpack_from(layout, view, at + 4)
+            if packed == at - start:
+                return crc, packed, size, at + 4 + struct.calcsize(layout)
+        at += 4
+    return None

@@ -1,0 +1,181 @@
+"""Broken archives: what is whole is read as it was, what is lost is named and counted."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import zipfile
+
+import pytest
+
+from simtrack.errors import DataError
+from simtrack.logs import read_log, read_logs
+from simtrack.records import account
+
+IDS = ("a", "b", "c", "d", "e")
+
+
+def entries(zips, log_parts, method=0, **changes):
+    entry, _ = zips
+    header, sample = log_parts
+    spec = header()
+    spec["eval"]["dataset"] = {"samples": len(IDS), "sample_ids": list(IDS)}
+    made = [entry("_journal/start.json", json.dumps(spec).encode(), method)]
+    made += [
+        entry(f"samples/{i}_epoch_1.json", json.dumps(sample(i, "CI"[k % 2])).encode(), method)
+        for k, i in enumerate(IDS)
+    ]
+    made.append(entry("header.json", json.dumps(spec | changes).encode(), method))
+    return made
+
+
+@pytest.fixture
+def whole(zips, log_parts):
+    return zips[1](entries(zips, log_parts, 8))
+
+
+@pytest.fixture
+def write(tmp_path):
+    def made(data):
+        path = tmp_path / "cut.eval"
+        path.write_bytes(data)
+        return path
+
+    return made
+
+
+def values(records):
+    return dict(
+        zip(records.factor("unit").values(), records.numbers["value"].tolist(), strict=True)
+    )
+
+
+RIGHT = {"a": 1.0, "b": 0.0, "c": 1.0, "d": 0.0, "e": 1.0}
+
+
+def test_a_whole_archive_reads_alike_with_salvage(whole, write):
+    path = write(whole)
+    plain, salvaged = read_log(path), read_log(path, salvage=True)
+    assert values(plain) == values(salvaged) == RIGHT
+    assert plain.losses == salvaged.losses
+    assert any("its directory was not used; 7 members are whole" in n for n in salvaged.notes)
+
+
+def test_wherever_it_is_cut_what_is_left_is_right(whole, write):
+    """Every cut: a refusal, or each surviving row as it was and the plan adds up."""
+    read = 0
+    for length in range(5, len(whole), 3):
+        path = write(whole[:length])
+        with pytest.raises(DataError, match=r"truncated: the zip has no directory.*--salvage"):
+            read_log(path)
+        try:
+            records = read_log(path, salvage=True)
+        except DataError as error:
+            assert "salvage found no whole member" in str(error)  # noqa: PT017
+            continue
+        read += 1
+        left = values(records) if len(records) else {}
+        assert left.items() <= RIGHT.items()
+        table = account(records)
+        assert table.planned == len(IDS)
+        assert table.total("missing") == len(IDS) - len(left)
+    assert read > 50
+
+
+def test_a_damaged_member_is_named_and_the_others_read(whole, write):
+    """Every byte between two headers flipped in turn: never a wrong score."""
+    second = whole.index(b"samples/b_epoch_1.json")
+    third = whole.index(b"PK\x03\x04", second)
+    for at in range(second - 30, third):
+        path = write(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
+        records = read_log(path, salvage=True)
+        left = values(records)
+        assert left.items() <= RIGHT.items()
+        assert {"a", "c", "d", "e"} <= set(left)
+        assert account(records).planned == len(IDS)
+    named = read_log(write(whole[: third - 9] + b"\0" + whole[third - 8 :]), salvage=True)
+    assert any("1 lost (samples/b_epoch_1.json: is damaged" in n for n in named.notes)
+
+
+def test_of_equal_names_the_last_whole_one_counts(zips, log_parts, write):
+    entry, zip_bytes = zips
+    _, sample = log_parts
+    made = entries(zips, log_parts)
+    made.append(entry("samples/a_epoch_1.json", json.dumps(sample("a", "I")).encode()))
+    data = zip_bytes(made)
+    cut = data[: data.index(b"PK\x01\x02")]
+    assert values(read_log(write(cut), salvage=True))["a"] == 0.0
+    broken = read_log(write(cut[:-5]), salvage=True)
+    assert values(broken)["a"] == 1.0
+
+
+def test_streamed_members_are_found_by_their_descriptors(zips, log_parts, write):
+    class Pipe(io.BytesIO):
+        def seekable(self):
+            return False
+
+        def tell(self):
+            raise OSError
+
+        def seek(self, *where):
+            raise OSError
+
+    pipe = Pipe()
+    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:
+        for made in entries(zips, log_parts):
+            archive.writestr(made.name, made.data)
+    data = pipe.getvalue()
+    assert data[6] & 8
+    cut = data[: data.index(b"PK\x01\x02")]
+    assert values(read_log(write(cut), salvage=True)) == RIGHT
+    shorter = read_log(write(cut[: cut.index(b"samples/e")]), salvage=True)
+    assert len(shorter) == 4
+
+
+def test_samples_that_are_gone_are_taken_from_the_summaries(zips, log_parts, write):
+    entry, zip_bytes = zips
+    _, sample = log_parts
+    made = entries(zips, log_parts)
+    summaries = json.dumps([sample(i, "CI"[k % 2]) for k, i in enumerate(IDS)]).encode()
+    made.insert(-1, entry("summaries.json", summaries))
+    made[2].crc = 1
+    data = zip_bytes(made)
+    with pytest.raises(DataError, match="CRC-32 does not match"):
+        read_log(write(data))
+    records = read_log(write(data), salvage=True)
+    assert values(records) == RIGHT
+    assert any("1 samples are known from the summaries alone" in n for n in records.notes)
+
+
+def test_bombs_and_rubbish_are_refused(zips, write):
+    entry, zip_bytes = zips
+    with pytest.raises(DataError, match="salvage found no whole member"):
+        read_log(write(b"PK\x03\x04" + b"rubbish" * 50), salvage=True)
+    nested = [entry("notes.txt", b"nothing of a log")]
+    cut = zip_bytes(nested)[:-30]
+    with pytest.raises(DataError, match="not an Inspect log"):
+        read_log(write(cut), salvage=True)
+    lies = entry("samples/x.json", b"0" * 1000, 8, size=10)
+    with pytest.raises(DataError, match="salvage found no whole member"):
+        read_log(write(zip_bytes([lies])), salvage=True)
+
+
+def test_read_logs_takes_the_option_too(whole, write):
+    path = write(whole[:-22])
+    assert math.isclose(read_logs([path], salvage=True).numbers["value"].mean(), 0.6)
+
+
+@pytest.mark.shared
+def test_the_two_truncated_public_logs(shared):
+    folder = shared / "logs" / "public"
+    source = next(folder.rglob("2025-02-11T15-18-04-05-00_popularity_*.eval"))
+    right = values(read_log(source))
+    cut = read_log(folder / "derived" / "truncated_70pct.eval", salvage=True)
+    assert len(values(cut)) == 8
+    assert values(cut).items() <= right.items()
+    assert (account(cut).planned, account(cut).total("missing")) == (10, 2)
+    assert any("1 lost (samples/1_epoch_1.json: the file ends inside it)" in n for n in cut.notes)
+    almost = read_log(folder / "derived" / "truncated_no_eocd.eval", salvage=True)
+    assert values(almost) == right
+    assert "run status" not in " ".join(almost.notes)
