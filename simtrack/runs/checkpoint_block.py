@@ -88,7 +88,7 @@ def read_block(folder: Path, run: str, number: int, block: range) -> dict[str, N
 
 def _members(path: Path) -> dict[str, NDArray[Any]]:
     try:
-        with np.load(path, allow_pickle=False) as opened:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as opened:
             return {name: opened[name] for name in opened.files}
     except FileNotFoundError:
         raise

@@ -6,6 +6,7 @@ blocks_standin.py FOLDER EXECUTOR PAUSE_S
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from dataclasses import dataclass
@@ -57,6 +58,27 @@ class PairedT:
             "analysis": "paired cluster t",
             "seed": self.seed,
         }
+
+
+@dataclass(frozen=True)
+class Dying(PairedT):
+    """The same, but the process ends in block 2 as if it had run out of memory."""
+
+    dies: bool = True
+
+    def __call__(self, replicates: range) -> dict[str, np.ndarray]:
+        if self.dies and replicates.start == 2 * BLOCK:
+            os._exit(9)
+        return PairedT.__call__(self, replicates)
+
+
+class Failing(PairedT):
+    """The same, but block 1 fails."""
+
+    def __call__(self, replicates: range) -> dict[str, np.ndarray]:
+        if replicates.start == BLOCK:
+            raise ZeroDivisionError("division by zero")
+        return PairedT.__call__(self, replicates)
 
 
 N_REPLICATES, BLOCK = 200, 10
