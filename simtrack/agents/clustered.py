@@ -9,6 +9,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from simtrack.agents.cluster_laws import (
+    beta_moments,
+    binomial_coefficients,
+    cluster_tables,
+    logit_normal_products,
+)
 from simtrack.agents.expected import expected_value, planned_trials, shuffled_records
 from simtrack.agents.heterogeneity import beta_parameters, logit_normal_parameters
 from simtrack.counts import CountsBatch, Totals
@@ -26,6 +32,7 @@ __all__ = ["ClusterLaw", "ClusteredAgent"]
 
 ClusterLaw = Literal["beta", "logit-normal"]
 Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +110,26 @@ class ClusteredAgent:
         trials = planned_trials(design)[..., None]
         shares = np.array([1.0 - self.rate, self.rate])
         return expected_value(what, design, PLAIN.codes, trials * shares)
+
+    def cluster_law(self, design: Design) -> tuple[CountsBatch, Floats] | None:
+        """Give every table that one cluster can have, and its probability: exact.
+
+        Returns
+        -------
+        tables, probabilities : CountsBatch of single clusters, float64 array of shape (tables,)
+            None where factors vary between clusters, or where there are too many tables.
+        """
+        tables = cluster_tables(design, PLAIN.codes)
+        if tables is None:
+            return None
+        passes = tables.cells[:, 0, :, 1]
+        trials = design.repetitions * len(design.cells)
+        if self.icc > 0.0 and self.law == "beta":
+            found = beta_moments(*beta_parameters(self.rate, self.icc), trials)
+        else:
+            found = logit_normal_products(*logit_normal_parameters(self.rate, self.icc), trials)
+        ways = binomial_coefficients(design.repetitions)[passes].prod(axis=1)
+        return tables, ways * found[passes.sum(axis=1)]
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain data from which `from_dict` makes an equal agent."""

@@ -10,6 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simtrack.agents.cluster_laws import (
+    binomial_coefficients,
+    binomial_products,
+    cluster_tables,
+    plane_nodes,
+)
 from simtrack.agents.expected import expected_value, planned_trials, shuffled_records
 from simtrack.agents.heterogeneity import logit_normal_moments, logit_normal_parameters
 from simtrack.counts import CountsBatch
@@ -121,6 +127,28 @@ class PairedAgent:
         rates = np.array(self.rates())[self._arms(design)]
         shares = np.stack([1.0 - rates, rates], axis=1)
         return expected_value(what, design, PLAIN.codes, planned_trials(design)[..., None] * shares)
+
+    def cluster_law(self, design: Design) -> tuple[CountsBatch, Floats] | None:
+        """Give every table that one cluster can have, and its probability: by quadrature.
+
+        Returns
+        -------
+        tables, probabilities : CountsBatch of single clusters, float64 array of shape (tables,)
+            None where factors vary between clusters, or where there are too many tables.
+        """
+        tables, arms = cluster_tables(design, PLAIN.codes), self._arms(design)
+        if tables is None:
+            return None
+        mean, sd = logit_normal_parameters(self.rate, self.icc)
+        level, slope, weight = plane_nodes(sd, 0.5 * self.slope_sd)
+        half = 0.5 * self.effect + 0.5 * self.slope_sd * slope
+        n = design.repetitions * arms.count(0)
+        laws = [binomial_products(mean + sd * level + sign * half, n) for sign in (1.0, -1.0)]
+        joint = np.einsum("k,ki,kj->ij", weight, *laws)
+        passes = tables.cells[:, 0, :, 1]
+        ways = binomial_coefficients(design.repetitions)[passes].prod(axis=1)
+        first, second = (passes[:, [a == arm for a in arms]].sum(axis=1) for arm in range(_ARMS))
+        return tables, ways * joint[first, second]
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain data from which `from_dict` makes an equal agent."""

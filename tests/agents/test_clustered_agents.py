@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from simtrack.agents import Agent, ClusteredAgent, PairedAgent
 from simtrack.agents.kinds import agent_from_dict
@@ -105,3 +106,37 @@ def test_arms_between_clusters_have_clusters_of_their_own():
 def test_a_paired_agent_needs_its_two_arms():
     with pytest.raises(InputError, match="of a condition arm with two levels"):
         PairedAgent(0.5).counts(Design(4, 2), 1, 1)
+
+
+@pytest.mark.parametrize("agent", [*AGENTS, PairedAgent(0.7, effect=0.5)])
+def test_the_law_of_a_cluster_is_that_of_its_draws(agent):
+    design = Design(1, 3, {"arm": ("a", "b")})
+    tables, law = agent.cluster_law(design)
+    assert law.sum() == pytest.approx(1.0, abs=1e-12)
+    draws = 40_000
+    seen = agent.counts(design, draws, seed=21).cells[:, 0, :, 1]
+    counts = np.bincount(seen[:, 0] * 4 + seen[:, 1], minlength=16)
+    assert tables.cells[:, 0, :, 1].tolist() == [[i, j] for i in range(4) for j in range(4)]
+    # chi-square with 15 degrees of freedom: above 50 in 1 of 80,000 runs
+    assert ((counts - draws * law) ** 2 / (draws * law)).sum() < 50
+
+
+@pytest.mark.parametrize("agent", [*AGENTS, PairedAgent(0.95, 0.5, effect=2.0, slope_sd=3.0)])
+def test_the_law_of_a_cluster_has_the_exact_expectation(agent):
+    design = Design(1, 5, {"arm": ("a", "b")})
+    tables, law = agent.cluster_law(design)
+    top, bottom, weights = GAP.batch(tables)
+    mean = (law * ((top / bottom)[:, 0] * weights).sum(axis=1)).sum()
+    # 1e-8 is asked of logit-normal marginals; the two quadratures differ by far less
+    assert mean == pytest.approx(agent.expectation(GAP, design), abs=1e-11)
+
+
+def test_beta_binomial_law_is_scipys():
+    tables, law = ClusteredAgent(0.8, 0.2).cluster_law(Design(1, 12))
+    theirs = stats.betabinom(12, 0.8 * 4, 0.2 * 4).pmf(tables.cells[:, 0, 0, 1])
+    assert law == pytest.approx(theirs, abs=1e-13)
+
+
+def test_laws_that_cannot_be_listed_are_none():
+    assert ClusteredAgent(0.8).cluster_law(Design(4, 200, {"arm": ("a", "b")})) is None
+    assert ClusteredAgent(0.8).cluster_law(Design(4, 2, {"arm": ("a", "b")}, ["arm"])) is None
