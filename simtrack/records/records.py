@@ -39,7 +39,7 @@ class Records:
     kind : str
         What a row is: "trial", "checkpoint", "clause" or "episode".
     notes : tuple of str
-        What the reader of the source should be told.
+        What the reader of the source should be told, one line each.
 
     Examples
     --------
@@ -56,6 +56,8 @@ class Records:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        # Labels that notes quote may hold line breaks; a note is one line.
+        object.__setattr__(self, "notes", tuple(" ".join(note.split()) for note in self.notes))
         lengths = {name: len(factor) for name, factor in self.factors.items()}
         lengths |= {name: number.size for name, number in self.numbers.items()}
         if len(set(lengths.values())) > 1:

@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
+import json
 import os
+import pathlib
 import subprocess
 import sys
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from simtrack.cli.main import main
+
+LOGS = pathlib.Path(__file__).parents[1] / "fixtures" / "logs"
+ORIGINALS = [path.read_bytes() for path in sorted(LOGS.glob("*.eval"))] + [
+    b"unit,epoch,model,score\n"
+    + b"".join(b"q%d,1,m%d,%d\n" % (k // 2, k % 2, k % 3 == 0) for k in range(20))
+]
+#: What readers stumble over: numbers without end, half characters, quotes, names of columns.
+PIECES = [
+    b"NaN",
+    b"1e999",
+    b"\xff",
+    b"\\ud83d",
+    b'"',
+    b",",
+    b"\n",
+    b"-1",
+    b"null",
+    b"(none)",
+    b"source",
+]
 ZEROS, SEVENS = "0" * 400, "7" * 5_000
 
 
@@ -101,3 +126,40 @@ def test_without_standard_output_nothing_breaks():
     assert (done.returncode, done.stderr) == (0, "")
     done = shell("simtrack calibrate --k-max 0 >&-")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+@st.composite
+def mutated(draw):
+    """Flip bytes, put pieces in, cut, or splice two logs."""
+    data = bytearray(draw(st.sampled_from(ORIGINALS)))
+    for _ in range(draw(st.integers(0, 3))):
+        at = draw(st.integers(0, len(data) - 1))
+        piece = draw(st.sampled_from(PIECES) | st.binary(min_size=1, max_size=1))
+        data[at : at + len(piece)] = piece
+    if draw(st.booleans()):
+        data = data[: draw(st.integers(1, len(data)))]
+    if draw(st.booleans()):
+        other = draw(st.sampled_from(ORIGINALS))
+        data += other[draw(st.integers(0, len(other))) :]
+    return bytes(data)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(mutated())
+def test_a_damaged_log_is_scored_and_adds_up_or_is_one_line(tmp_path, capsys, data):
+    path = tmp_path / "x.log"
+    path.write_bytes(data)
+    capsys.readouterr()
+    code = main(["score", str(path), "--json"])
+    out, err = capsys.readouterr()
+    if code != 0:
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        return
+    assert err == ""
+    for metric in json.loads(out)["metrics"]:
+        for row in metric["accounting"]:
+            classes = [n for name, n in row.items() if name not in {"labels", "planned"}]
+            assert row["planned"] == sum(classes)
+            assert min(classes) >= 0

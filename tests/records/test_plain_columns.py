@@ -72,3 +72,8 @@ def test_a_real_label_is_never_taken_for_a_missing_one():
     assert named.values()[:1] == [NO_LABEL]
     records = Records.from_columns({"unit": ["(row 2)", None, "b"], "value": [1, 0, 1]})
     assert len(records.counts(missing_cluster="own").cluster.levels) == 3
+
+
+def test_a_note_that_quotes_a_label_is_one_line():
+    records = Records.from_columns({"unit": ["a"]})
+    assert Records(records.factors, notes=("seen a\nb\r\n c",)).notes == ("seen a b c",)
