@@ -131,7 +131,9 @@ def verdict(method: Method, levels: Levels, asked: Asked) -> Verdict:
 def _sign_flip(levels: Levels, asked: Asked) -> Verdict:
     paired = _paired(levels, asked)
     values = cluster_contrasts(levels.totals).values
-    test = sign_flip(values, alternative=asked.alternative)
+    test = paired.test  # two-sided; Monte Carlo on many reals takes seconds, so not twice
+    if test is None or asked.alternative != "two-sided":
+        test = sign_flip(values, alternative=asked.alternative)
     ends = _flip_ends(test, values, asked.level)
     return _of_flips(test, paired, ends, levels, asked)
 

@@ -32,7 +32,14 @@ _ADJUSTMENTS = ("none", "bonferroni", "holm", "hochberg", "benjamini-hochberg",
 
 @click.command(epilog=_EPILOG)
 @log_options
-@click.option("--compare", "levels", nargs=2, required=True, help="Two levels, first minus second.")
+@click.option(
+    "--compare",
+    "levels",
+    nargs=2,
+    required=True,
+    metavar="A B",
+    help="Two levels, first minus second.",
+)
 @click.option("--factor", help="The column that they are levels of [found by the levels].")
 @click.option("--method", default="sign-flip", help="A method for two levels [sign-flip].")
 @click.option(
