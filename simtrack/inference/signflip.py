@@ -16,6 +16,7 @@ from simtrack.inference.signflip_law import (
     TIE_TOLERANCE,
     Route,
     as_integers,
+    bounds_on_lattice,
     choose_route,
     count_by_convolution,
     count_by_lists,
@@ -122,9 +123,10 @@ def sign_flip(
 
     The p-value is the share of the 2^G sign patterns whose sum is at least as extreme as the one
     observed. Integers, Fractions and short decimals (as typed) are counted exactly by convolution,
-    for any number of clusters; other reals by enumeration or, up to 44, by meeting in the middle,
-    sums within 1e-12 of Σ|d| being ties. Beyond that, or where `n_resamples` is given, by Monte
-    Carlo with (b + 1) / (m + 1).
+    as long as Σ|d| in whole numbers is not huge; other reals by enumeration or, up to 44, by
+    meeting in the middle, sums within 1e-12 of Σ|d| being ties. Of more reals the sums are rounded
+    to a fine lattice: the p-value given is a certain upper bound, and a note gives the lower one.
+    Monte Carlo, with (b + 1) / (m + 1), is used only where `n_resamples` asks for it.
 
     It speaks of the equal-weight mean of the differences, and it assumes that under the null they
     are symmetric about 0: randomised or exchangeable within clusters.
@@ -149,7 +151,7 @@ def sign_flip(
     """
     choice("alternative", alternative, Alternative)
     values = checked_differences(differences)
-    live = [v for v in values if v != 0]
+    live = _live(values)
     whole = as_integers(live)
     route = choose_route(len(live), None if whole is None else sum(map(abs, whole)))
     sides = 2 if alternative == "two-sided" else 1
@@ -160,13 +162,39 @@ def sign_flip(
         alternative,
         min(Fraction(1), Fraction(sides, 2 ** len(live))),
     )
-    if n_resamples is not None or route == "monte-carlo":
+    if n_resamples is not None:
         return _by_monte_carlo(about, live, n_resamples, seed)
+    if route == "lattice-bounds":
+        return _by_bounds(about, live)
     sizes = [float(v) for v in live] if whole is None else whole
     exact = Fraction(_extreme(sizes, alternative, route), 2 ** len(live))
     notes = () if live else ("every difference is 0: there is nothing to test",)
     how: Computation = "convolution" if route == "convolution" else "enumeration"
     return SignFlip(*about, float(exact), exact, route, how, notes)
+
+
+def _live(
+    values: Sequence[int | float | Fraction],
+) -> list[int | float | Fraction]:
+    """Leave out the zeros, and what only rounding kept from being zero."""
+    scale = math.fsum(abs(float(v)) for v in values)
+    return [
+        v for v in values
+        if v != 0 and not (isinstance(v, float) and abs(v) <= TIE_TOLERANCE * scale)
+    ]  # fmt: skip
+
+
+def _by_bounds(about: _About, live: Sequence[int | float | Fraction]) -> SignFlip:
+    """Give the upper bound of the p-value as the p-value: valid, and hardly above the exact one."""
+    sizes = [abs(float(v)) for v in live]
+    observed = math.fsum(float(v) for v in live)
+    sides = 2.0 if about.alternative == "two-sided" else 1.0
+    threshold = {"two-sided": abs(observed), "greater": observed, "less": -observed}
+    twice = math.fsum(sizes) - threshold[about.alternative]
+    low, high = (min(1.0, sides * p) for p in bounds_on_lattice(sizes, twice))
+    high = max(high, float(about.floor))
+    note = f"{len(live)} reals: the exact p lies between {low:.6g} and {high:.6g}, the one given"
+    return SignFlip(*about, high, None, "lattice-bounds", "convolution", (note,))
 
 
 def _mean(values: Sequence[int | float | Fraction]) -> float:
@@ -221,11 +249,11 @@ def _at_least(sizes: list[int] | list[float], threshold: float, route: Route) ->
 
 
 def _by_monte_carlo(
-    about: _About, live: Sequence[int | float | Fraction], n_resamples: int | None, seed: int
+    about: _About, live: Sequence[int | float | Fraction], n_resamples: int, seed: int
 ) -> SignFlip:
     from simtrack.rng import Stream
 
-    draws = integer("n_resamples", 99_999 if n_resamples is None else n_resamples, 1)
+    draws = integer("n_resamples", n_resamples, 1)
     sizes = np.array([abs(float(v)) for v in live])
     observed = math.fsum(float(v) for v in live)
     flips = Stream(seed, "sign-flip").bernoulli(0.5, sizes.size, replicates=draws, clusters=1)
@@ -236,7 +264,7 @@ def _by_monte_carlo(
     elif about.alternative == "less":
         observed = -observed
     p = (int(np.count_nonzero(sums >= observed - slack)) + 1) / (draws + 1)
-    why = "" if n_resamples is not None else f"{len(live)} reals are too many to count exactly: "
-    notes = (f"{why}{draws} random sign patterns, (b + 1) / (m + 1)",)
+    notes = (f"{draws} random sign patterns, (b + 1) / (m + 1)",)
+    about = about._replace(floor=max(about.floor, Fraction(1, draws + 1)))
     mcse = math.sqrt(p * (1.0 - p) / draws)
     return SignFlip(*about, p, None, "monte-carlo", "monte-carlo", notes, mcse, draws, seed)

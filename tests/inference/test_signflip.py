@@ -230,3 +230,35 @@ def test_ties_are_a_share_of_the_differences_however_small():
     """An absolute tolerance makes all sums of small differences tie."""
     d = [7, 1, -3, 2, 3, 5]
     assert sign_flip([x * math.sqrt(2.0) * 1e-14 for x in d]).exact == enumerated(d)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e6, 1e9, 1e12])
+def test_computed_reals_of_any_size_keep_their_ties(scale):
+    """A large float with many digits was computed, however short its fraction is."""
+    d = [6, -8, 5, -5, 4, 6, 9, 6]
+    assert sign_flip([x * math.sqrt(2.0) * scale for x in d]).exact == enumerated(d)
+
+
+def test_what_only_rounding_keeps_from_zero_is_zero():
+    d = [0.1 + 0.2 - 0.3] * 8 + [1.0, 0.7, 1.3, 0.9]
+    found = sign_flip(d)
+    assert (found.zeros, float(found.floor)) == (8, 2 / 16)
+
+
+def test_many_reals_are_bounded_without_chance():
+    rng = np.random.default_rng(8)
+    whole = rng.integers(-900, 1400, 60).tolist()
+    exact = float(sign_flip(whole).exact)  # integers: counted by convolution
+    found = sign_flip([x * math.pi for x in whole])  # the same signs, as reals
+    assert found.route == "lattice-bounds"
+    assert found.guarantee == "finite-sample"
+    assert exact <= found.pvalue <= exact * 1.01
+    for alternative in ("greater", "less"):
+        one = sign_flip([x * math.pi for x in whole], alternative=alternative)
+        exact_one = float(sign_flip(whole, alternative=alternative).exact)
+        assert exact_one * (1 - 1e-9) <= one.pvalue <= exact_one * 1.02 + 1e-12
+
+
+def test_a_drawn_p_value_cannot_go_below_its_own_floor():
+    found = sign_flip([1.0] * 30, n_resamples=999)
+    assert found.floor == Fraction(1, 1000)
