@@ -81,7 +81,9 @@ def _chance(found: Comparison) -> str:
         return "refused (see the notes)"
     shown = f"{found.pvalue:.6g}"
     if test.exact is None:
-        return f"{shown} (Monte Carlo, standard error {test.mcse or 0.0:.1g})"
+        if test.mcse is None:
+            return f"{shown} (a certain upper bound, see the notes)"
+        return f"{shown} (Monte Carlo, standard error {test.mcse:.1g})"
     short = f" = {test.exact}" if test.exact.denominator <= SHORT else ""
     return f"{shown}{short} (exact; no smaller than {float(test.floor):.2g} is possible)"
 
