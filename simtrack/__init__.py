@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from simtrack.probe import Beta as Beta
     from simtrack.probe import StoppingRule as StoppingRule
     from simtrack.records import Records as Records
+    from simtrack.records import account as account
 
 _HOMES = {
     "Beta": "probe",
@@ -39,6 +40,7 @@ _HOMES = {
     "StoppingRule": "probe",
     "Sums": "counts",
     "Totals": "counts",
+    "account": "records",
     "compare": "analysis",
     "estimands": "",
     "estimate": "analysis",

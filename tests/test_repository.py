@@ -8,9 +8,14 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import simtrack
+from simtrack.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONSOLE = re.findall(r"^```console\n\$ simtrack (.*?)\n(.*?)^```", README, re.M | re.S)
 
 
 def test_environment_file_follows_pyproject():
@@ -43,19 +48,20 @@ def test_readme_quick_start_has_its_two_blocks():
     assert len(re.findall(r"^```sh\n.*?^```", quick, flags=re.M | re.S)) == 2
 
 
-def test_the_python_of_the_readme_runs():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    for block in re.findall(r"^```python\n(.*?)^```", text, flags=re.M | re.S):
-        names: dict[str, object] = {}
+def test_the_python_of_the_readme_runs(monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    blocks = re.findall(r"^```python\n(.*?)^```", README, flags=re.M | re.S)
+    names: dict[str, object] = {}
+    for block in blocks:
         exec(compile(block, "README.md", "exec"), names)
-        assert names["oc"].sizes["state"] == 6
-        assert names["decision"] is None
+    assert names["oc"].sizes["state"] == 6
+    assert names["decision"] is None
+    assert names["found"].rows[0].rate == 0.5
+    capsys.readouterr()
 
 
-def test_the_help_of_the_readme_is_what_calibrate_prints(capsys):
-    from simtrack.cli.main import main
-
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    command, shown = re.findall(r"^```console\n\$ simtrack (.*?)\n(.*?)^```", text, re.M | re.S)[0]
+@pytest.mark.parametrize(("command", "shown"), CONSOLE, ids=[c for c, _ in CONSOLE])
+def test_the_output_of_the_readme_is_what_the_command_prints(command, shown, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
     assert main(command.split()) == 0
     assert capsys.readouterr().out == shown
