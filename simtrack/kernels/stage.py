@@ -201,7 +201,7 @@ def leaf_counts(
     for c in range(trials.shape[1]):
         is_urn = beta[c].max() > 0.0
         is_same = effect_of[c].max() < 0 and not is_urn
-        for i in range(_BATCH if is_same else 0):
+        for i in range(_BATCH if is_same and out.shape[0] > 0 else 0):
             _node_shares(rate[c], mean[c], spread[c], effect_of[c], effects[0, 0], share)
             _thresholds(share, weight[c], sign[c], leaves[c], high[:, i], low[:, i])
         for g in range(out.shape[1]):

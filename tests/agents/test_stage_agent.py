@@ -282,6 +282,29 @@ def test_kernels_are_what_plain_python_computes(tmp_path):
     assert plain.stdout.strip() == CLUSTERED.counts(design, 4, seed=8).fingerprint
 
 
+def test_one_node_is_a_bernoulli_trial_ties_included():
+    # The share's upper half is made equal to the first word, so that trial 0 ties and its second
+    # word decides; everything must be what the stream's own Bernoulli trials are.
+    from simtrack.kernels.philox import philox4x32
+    from simtrack.rng import Stream
+
+    stream = Stream(6, "stage-agent-trial", ("stage", "READY"))
+    k0, k1 = stream.words
+    zero = np.uint64(0)
+    word = philox4x32.py_func(zero, zero, zero, zero, k0, k1)[0]
+    design = Design(3, 9, {"stage": ("READY",)})
+    for low in (0.2, 0.8):
+        share = (float(word) + low) / 2**32
+        agent = StageAgent(emits=share)
+        passed = agent.counts(design, 70, seed=6, split=()).cells[:, :, 0, -1]
+        wanted = stream.trial_counts(9, share, replicates=70, clusters=3)
+        np.testing.assert_array_equal(passed, wanted)
+        trials = stream.bernoulli(share, 9, replicates=1, clusters=3)[0]
+        records = agent.records(design, seed=6)
+        assert (records.numbers["value"].reshape(3, 9) == trials).all()
+    assert len(AGENT.counts(DESIGN, 0, seed=1)) == 0
+
+
 def test_plain_data_hash_and_pickle():
     for agent in (AGENT, CLUSTERED, ON_ADHERENCE):
         assert agent_from_dict(agent.to_dict()) == agent
