@@ -21,6 +21,7 @@ __all__ = [
     "beta_parameters",
     "design_effect",
     "icc_from_design_effect",
+    "logit_normal_mean",
     "logit_normal_moments",
     "logit_normal_parameters",
 ]
@@ -127,22 +128,28 @@ def logit_normal_parameters(rate: float, icc: float) -> tuple[float, float]:
     if real("icc", icc, 0.0, 1.0) == 0.0:
         return math.log(rate / (1.0 - rate)), 0.0
     low, high = 0.0, _LARGEST_SD
-    if logit_normal_moments(_mean_for(rate, high), high)[1] < icc:
+    if logit_normal_moments(logit_normal_mean(rate, high), high)[1] < icc:
         raise InputError("icc", f"one that a logit SD of at most {high:g} gives", icc)
     for _ in range(_NEWTON_STEPS):
         sd = 0.5 * (low + high)
-        if logit_normal_moments(_mean_for(rate, sd), sd)[1] < icc:
+        if logit_normal_moments(logit_normal_mean(rate, sd), sd)[1] < icc:
             low = sd
         else:
             high = sd
         if high - low <= 1e-14 * high:
             break
     sd = 0.5 * (low + high)
-    return _mean_for(rate, sd), sd
+    return logit_normal_mean(rate, sd), sd
 
 
-def _mean_for(rate: float, sd: float) -> float:
-    """The logit mean at which the rate is met: bisection, since the rate rises with it."""
+def logit_normal_mean(rate: float, sd: float) -> float:
+    """Which mean on the logit scale gives this rate at this SD? By bisection.
+
+    Examples
+    --------
+    >>> abs(round(logit_normal_mean(0.5, 2.0), 12))
+    0.0
+    """
     centre = math.log(rate / (1.0 - rate))
     reach = 1.0 + sd * 6.0 + abs(centre) * sd
     low, high = centre - reach, centre + reach

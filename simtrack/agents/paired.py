@@ -17,7 +17,11 @@ from simtrack.agents.cluster_laws import (
     plane_nodes,
 )
 from simtrack.agents.expected import expected_value, planned_trials, shuffled_records
-from simtrack.agents.heterogeneity import logit_normal_moments, logit_normal_parameters
+from simtrack.agents.heterogeneity import (
+    logit_normal_mean,
+    logit_normal_moments,
+    logit_normal_parameters,
+)
 from simtrack.counts import CountsBatch
 from simtrack.design import Design
 from simtrack.errors import InputError
@@ -32,6 +36,8 @@ __all__ = ["PairedAgent"]
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 _ARMS = 2
+_FIXED_POINT_STEPS = 60
+_SETTLED = 1e-14
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,39 @@ class PairedAgent:
         real("icc", self.icc, 0.0, 1.0)
         real("effect", self.effect)
         real("slope_sd", self.slope_sd, 0.0)
+
+    @classmethod
+    def from_rates(
+        cls,
+        first: float,
+        second: float,
+        *,
+        icc: float = 0.0,
+        slope_sd: float = 0.0,
+        factor: str = "arm",
+    ) -> PairedAgent:
+        """Which agent has these marginal rates in its two arms?
+
+        `icc` is that of an arm half-way between them on the logit scale, at slope SD 0.
+
+        Examples
+        --------
+        >>> agent = PairedAgent.from_rates(0.85, 0.7, icc=0.2, slope_sd=0.5)
+        >>> [round(rate, 9) for rate in agent.rates()]
+        [0.85, 0.7]
+        """
+        open_unit("first", first)
+        open_unit("second", second)
+        rate = 0.5 * (first + second)
+        for _ in range(_FIXED_POINT_STEPS):
+            _, sd = logit_normal_parameters(rate, icc)
+            spread = math.hypot(sd, 0.5 * real("slope_sd", slope_sd, 0.0))
+            ends = [logit_normal_mean(r, spread) for r in (first, second)]
+            middle, _ = logit_normal_moments(0.5 * (ends[0] + ends[1]), sd)
+            settled, rate = abs(middle - rate) <= _SETTLED, middle
+            if settled:
+                break
+        return cls(rate, icc, ends[0] - ends[1], slope_sd, factor)
 
     def rates(self) -> tuple[float, float]:
         """Give the marginal rates of the two arms: exact, by quadrature."""
