@@ -12,7 +12,13 @@ from simtrack.analysis.named_results import Results, cluster_values, whole_value
 from simtrack.errors import InputError
 from simtrack.options import Alternative
 
-__all__ = ["mcnemar_pairs", "paired_cluster_t", "sign_flip_clusters", "sign_test_clusters"]
+__all__ = [
+    "fair_coin_pvalues",
+    "mcnemar_pairs",
+    "paired_cluster_t",
+    "sign_flip_clusters",
+    "sign_test_clusters",
+]
 
 Floats = NDArray[np.float64]
 _ROUNDING = 1e-12
@@ -101,7 +107,7 @@ def sign_test_clusters(
         filled = np.where(np.isnan(values), 0.0, values)
         slack = (_ROUNDING * np.abs(filled).max(axis=1, initial=0.0))[:, None]
         up, down = (filled > slack).sum(axis=1), (filled < -slack).sum(axis=1)
-    pvalue = _fair_coin(up, down, alternative)
+    pvalue = fair_coin_pvalues(up, down, alternative)
     return Results.of(mean, pvalue=pvalue, refused=_too_few(n, level, alternative))
 
 
@@ -121,7 +127,7 @@ def mcnemar_pairs(
     n, mean = _means(values)
     up, down = (values > 0).sum(axis=1), (values < 0).sum(axis=1)
     refused = {"more than one trial a cluster and arm": several, "a term without trials": n == 0}
-    return Results.of(mean, pvalue=_fair_coin(up, down, alternative), refused=refused)
+    return Results.of(mean, pvalue=fair_coin_pvalues(up, down, alternative), refused=refused)
 
 
 def _means(values: Floats) -> tuple[NDArray[np.int64], Floats]:
@@ -143,7 +149,7 @@ def _too_few(
     }
 
 
-def _fair_coin(up: NDArray[Any], down: NDArray[Any], alternative: Alternative) -> Floats:
+def fair_coin_pvalues(up: NDArray[Any], down: NDArray[Any], alternative: Alternative) -> Floats:
     """Give the exact p of a fair coin, from a table of every number of heads that occurs."""
     low = {"two-sided": np.minimum(up, down), "greater": down, "less": up}[alternative]
     sides = 2.0 if alternative == "two-sided" else 1.0

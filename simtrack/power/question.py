@@ -1,0 +1,163 @@
+"""A question about a design, and the fixed blocks of draws by which simulation answers it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+
+from simtrack.agents.agent import Agent
+from simtrack.analysis.named import Analysis
+from simtrack.counts import Counts
+from simtrack.design import Design
+from simtrack.errors import InputError
+from simtrack.power.goals import Differs, Goal
+from simtrack.power.tally import Tally, tally
+from simtrack.validate import integer, real
+
+__all__ = ["Question", "block_count", "is_enough", "run_block", "simulation_error", "wanted_draws"]
+
+#: A share of 0 or 1 among few draws is no certainty: its error is taken as at least 1 / n.
+_LEAST = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """How likely is it that this study reaches its goal?
+
+    Block k holds the draws k·block to (k+1)·block - 1 whatever else is drawn; results are looked
+    at after whole blocks only. So threads, machines, restarts and the order in which blocks are
+    done cannot show.
+
+    Parameters
+    ----------
+    design : Design
+    agent : Agent
+    analysis : Analysis
+    goal : Goal
+    mcse : float
+        Monte Carlo standard error of the power at which to stop.
+    max_draws, block : int
+    seed : int
+    interim : Counts, optional
+        Clusters that have been observed; the rest of the design's clusters are drawn.
+    decided_at : float, optional
+        Stop as soon as the power is this far from it, for certain: four standard errors.
+    """
+
+    design: Design
+    agent: Agent
+    analysis: Analysis
+    goal: Goal = field(default_factory=Differs)
+    mcse: float = 0.005
+    max_draws: int = 100_000
+    block: int = 1_000
+    seed: int = 0
+    interim: Counts | None = None
+    decided_at: float | None = None
+
+    def __post_init__(self) -> None:
+        real("mcse", self.mcse, 1e-6, 0.5)
+        integer("max_draws", self.max_draws, 1)
+        integer("block", self.block, 1)
+        integer("seed", self.seed, 0)
+        if self.interim is not None:
+            done = len(self.interim.cluster.compact().levels)
+            if not 0 < done < self.design.clusters:
+                rule = f"a table of 1 to {self.design.clusters - 1} of the design's clusters"
+                raise InputError("interim", rule, f"{done} clusters")
+
+    @property
+    def null(self) -> float:
+        """The value that is tested: the goal's, or the option of the analysis."""
+        stated = dict(self.analysis.options).get("null", getattr(self.goal, "null", 0.0))
+        return float(stated)
+
+    @property
+    def truth(self) -> float:
+        """The true value of what is estimated: exact."""
+        return self.agent.expectation(self.analysis.what, self.design)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain data that tells this question from every other."""
+        return {
+            "schema": "simtrack.power-question/1",
+            "design": self.design.to_dict(),
+            "agent": self.agent.to_dict(),
+            "analysis": self.analysis.to_dict(),
+            "goal": self.goal.to_dict(),
+            "mcse": self.mcse,
+            "max_draws": self.max_draws,
+            "block": self.block,
+            "seed": self.seed,
+            "interim": None if self.interim is None else self.interim.fingerprint,
+            "decided_at": self.decided_at,
+        }
+
+
+def block_count(question: Question) -> int:
+    """How many blocks are there at most?"""
+    return -(-question.max_draws // question.block)
+
+
+def run_block(question: Question, index: int, *, threads: int = 1) -> Tally:
+    """Draw and analyse block `index`: a pure function of the question and the index."""
+    start = question.block * integer("index", index, 0, block_count(question) - 1)
+    draws = range(start, min(start + question.block, question.max_draws))
+    batch = question.agent.counts(question.design, draws, question.seed, threads=threads)
+    top, bottom, weights = question.analysis.arrays(batch)
+    if question.interim is not None:
+        top, bottom = _with_observed(question, top, bottom)
+    results = question.analysis.run_arrays(
+        top, bottom, weights,
+        alternative=question.goal.side, level=question.goal.level(question.analysis),
+    )  # fmt: skip
+    return tally(
+        results, question.goal, question.analysis, truth=question.truth, null=question.null
+    )
+
+
+def is_enough(question: Question, so_far: Tally) -> bool:
+    """Say whether the blocks so far, from the first on without a gap, settle the question."""
+    error = simulation_error(so_far)
+    if error is None:
+        return False
+    if error <= question.mcse * (1.0 + 1e-12):
+        return True
+    if question.decided_at is None:
+        return False
+    low, high = so_far.met / so_far.n, (so_far.met + so_far.n - so_far.ok) / so_far.n
+    far = 4.0 * error
+    return low - far > question.decided_at or high + far < question.decided_at
+
+
+def simulation_error(found: Tally) -> float | None:
+    """Give the Monte Carlo standard error of the share that met the goal; None without answers."""
+    if not found.ok:
+        return None
+    share = found.met / found.ok
+    return math.sqrt(max(share * (1.0 - share), _LEAST / found.ok) / found.ok)
+
+
+def wanted_draws(question: Question, so_far: Tally) -> int:
+    """Guess how many draws it will take: for a progress bar, and for nothing else."""
+    if not so_far.ok:
+        return question.max_draws
+    share = so_far.met / so_far.ok
+    needed = max(share * (1.0 - share), 1.0 / so_far.ok) / question.mcse**2
+    blocks = math.ceil(needed * so_far.n / so_far.ok / question.block)
+    return int(min(question.max_draws, max(so_far.n, blocks * question.block)))
+
+
+def _with_observed(question: Question, top: Any, bottom: Any) -> tuple[Any, Any]:
+    """Put the observed clusters in the place of the first simulated ones."""
+    totals, _ = question.analysis.totals(cast("Counts", question.interim))
+    seen = len(totals.clusters)
+    parts = []
+    for drawn, observed in ((top, totals.numerator), (bottom, totals.denominator)):
+        whole = np.rint(observed).astype(np.int64)
+        fixed = np.broadcast_to(whole, (len(drawn), *whole.shape))
+        parts.append(np.concatenate([fixed, drawn[:, seen:]], axis=1))
+    return parts[0], parts[1]
