@@ -1,6 +1,7 @@
 """Readers: log files of other tools in, the trial table out, every loss accounted for."""
 
 from simtrack.logs.door import read_log, read_logs
+from simtrack.logs.frames import read_frame
 from simtrack.logs.inventory import InventoryRow, inventory
 
-__all__ = ["InventoryRow", "inventory", "read_log", "read_logs"]
+__all__ = ["InventoryRow", "inventory", "read_frame", "read_log", "read_logs"]

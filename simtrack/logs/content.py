@@ -15,16 +15,14 @@ from simtrack.logs.decode import Decoded, decode_record
 
 __all__ = ["Content", "Kind", "UnknownFormat", "look_at"]
 
-Kind = Literal["zip", "json-object", "json-array", "json-lines", "text"]
+Kind = Literal["zip", "json-object", "json-array", "json-lines", "text", "parquet", "arrow"]
 
 #: Files that are recognised in order to be refused by name.
 _FOREIGN: Mapping[bytes, str] = {
-    b"PAR1": "a Parquet file",
     b"\x1f\x8b": "a gzip file",
     b"\x28\xb5\x2f\xfd": "a Zstandard file",
     b"BZh": "a bzip2 file",
     b"\x89HDF": "an HDF5 or NetCDF file",
-    b"ARROW1": "an Arrow file",
     b"SQLite": "an SQLite database",
     b"\xff\xfe": "UTF-16 text",
     b"\xfe\xff": "UTF-16 text",
@@ -45,9 +43,10 @@ class Content:
     Parameters
     ----------
     kind : Kind
-        "zip" is not read further; the others come with their bytes, without a byte-order mark.
+        "zip", "parquet" and "arrow" are not read further; the others come with their bytes,
+        without a byte-order mark.
     data : bytes
-        The whole file; empty for a zip.
+        The whole file; empty for those.
     keys : frozenset of str
         The keys of a single JSON object, or of the first object of an array or of JSON lines.
     """
@@ -76,6 +75,10 @@ def look_at(path: Path, label: str) -> Content:
         head = file.read(8)
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return Content("zip")
+    if head.startswith(b"PAR1"):
+        return Content("parquet")
+    if head.startswith(b"ARROW1"):
+        return Content("arrow")
     for magic, what in _FOREIGN.items():
         if head.startswith(magic):
             raise UnknownFormat(f"{label}: {what}, which this version does not read. {_CURE}")

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simtrack.errors import DataError, InputError
-from simtrack.logs import helm, inspect, lm_eval, tables, tau
+from simtrack.logs import (
+    every_eval_ever,
+    helm,
+    inspect,
+    lm_eval,
+    openai_evals,
+    tables,
+    tau,
+)
 from simtrack.logs.content import Content, Kind, UnknownFormat
 from simtrack.options import Detail
 from simtrack.records import Records
@@ -116,6 +124,38 @@ def _helm(path: Path, content: Content, label: str, request: Request) -> Records
     return helm.read_run(path, content.data, label, request.metric)
 
 
+def _events(path: Path, content: Content, label: str, request: Request) -> Records:
+    if request.map:
+        return _json_lines(path, content, label, request)
+    return openai_evals.read_events(content.data, label, request.metric)
+
+
+def _eee_aggregate(path: Path, content: Content, label: str, request: Request) -> Records:
+    _refuse_map(request, label)
+    return every_eval_ever.read_aggregate(content.data, label, request.metric)
+
+
+def _eee_instances(path: Path, content: Content, label: str, request: Request) -> Records:
+    if request.map:
+        return _json_lines(path, content, label, request)
+    return every_eval_ever.read_instances(content.data, label, request.metric)
+
+
+def _json_array(path: Path, content: Content, label: str, request: Request) -> Records:
+    wanted = tuple((request.map or {}).values())
+    return _from_table(tables.read_json_array(content.data, label, wanted), request)
+
+
+def _parquet(path: Path, content: Content, label: str, request: Request) -> Records:
+    wanted = tuple((request.map or {}).values())
+    return _from_table(tables.read_parquet(path, label, wanted), request)
+
+
+def _arrow(path: Path, content: Content, label: str, request: Request) -> Records:
+    wanted = tuple((request.map or {}).values())
+    return _from_table(tables.read_arrow(path, label, wanted), request)
+
+
 def _json_lines(path: Path, content: Content, label: str, request: Request) -> Records:
     wanted = tuple((request.map or {}).values())
     return _from_table(tables.read_json_lines(content.data, label, wanted), request)
@@ -154,6 +194,8 @@ def _refuse_map(request: Request, label: str) -> None:
         )
 
 
+_EEE_AGGREGATE = frozenset({"evaluation_results", "model_info"})
+_EEE_INSTANCE = frozenset({"evaluation_id", "model_id", "sample_id", "evaluation"})
 _TAU2_SIMULATION = frozenset({"id", "task_id", "termination_reason"})
 READERS: tuple[Reader, ...] = (
     Reader("Inspect .eval", "zip", frozenset(), _inspect_archive),
@@ -165,8 +207,14 @@ READERS: tuple[Reader, ...] = (
     Reader("lm-eval samples", "json-lines", frozenset({"doc_id", "resps"}), _lm_eval_samples),
     Reader("lm-eval results", "json-object", frozenset({"results", "versions"}), _lm_eval_results),
     Reader("HELM", "json-array", frozenset({"instance_id", "stats"}), _helm),
+    Reader("openai/evals", "json-lines", frozenset({"spec"}), _events),
+    Reader("every_eval_ever", "json-object", _EEE_AGGREGATE, _eee_aggregate),
+    Reader("every_eval_ever", "json-lines", _EEE_INSTANCE, _eee_instances),
     Reader("JSON lines", "json-lines", frozenset(), _json_lines),
+    Reader("JSON array", "json-array", frozenset(), _json_array),
     Reader("CSV", "text", frozenset(), _csv),
+    Reader("Parquet", "parquet", frozenset(), _parquet),
+    Reader("Arrow", "arrow", frozenset(), _arrow),
 )
 #: A JSON object on a single line that no reader knows may be a table with one record.
 _ONE_LINE = Reader("JSON lines", "json-object", frozenset(), _one_line)

@@ -1,7 +1,17 @@
-"""Plain tables: CSV text and JSON lines, with a column map."""
+"""Plain tables: CSV, JSON lines and arrays, Parquet and Arrow, with a column map."""
 
+from simtrack.logs.tables.arrow import read_arrow, read_parquet
 from simtrack.logs.tables.csv_text import read_csv
+from simtrack.logs.tables.json_array import read_json_array
 from simtrack.logs.tables.json_lines import read_json_lines
 from simtrack.logs.tables.table import Table, to_records
 
-__all__ = ["Table", "read_csv", "read_json_lines", "to_records"]
+__all__ = [
+    "Table",
+    "read_arrow",
+    "read_csv",
+    "read_json_array",
+    "read_json_lines",
+    "read_parquet",
+    "to_records",
+]

@@ -13,7 +13,7 @@ from simtrack.logs.decode import Decoded, decode_record
 from simtrack.logs.tables.roles import USUAL
 from simtrack.logs.tables.table import Table
 
-__all__ = ["read_json_lines"]
+__all__ = ["kept_keys", "read_json_lines"]
 
 
 def read_json_lines(data: bytes, label: str, wanted: Collection[str] = ()) -> Table:
@@ -48,7 +48,7 @@ def read_json_lines(data: bytes, label: str, wanted: Collection[str] = ()) -> Ta
             )
         records.append(record)
     notes = [f"{torn}: its record is counted as missing"] if torn else []
-    names, dropped = _kept(records, wanted)
+    names, dropped = kept_keys(records, wanted)
     notes += [*seen.notes(), *dropped]
     columns = {name: [record.get(name) for record in records] for name in names}
     losses = Losses.of([Loss("missing", int(bool(torn)), torn, (("source", label),))])
@@ -56,7 +56,7 @@ def read_json_lines(data: bytes, label: str, wanted: Collection[str] = ()) -> Ta
     return Table(label, columns, kept, losses, tuple(notes))
 
 
-def _kept(
+def kept_keys(
     records: Sequence[Mapping[str, Any]], wanted: Collection[str]
 ) -> tuple[list[str], list[str]]:
     """Choose the keys that become columns, in the order of the file, and say which do not."""
