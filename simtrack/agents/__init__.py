@@ -2,6 +2,8 @@
 
 from simtrack.agents.agent import Agent
 from simtrack.agents.clustered import ClusteredAgent, ClusterLaw
+from simtrack.agents.gate import GateAgent
+from simtrack.agents.gate_replay import Rollout, replay
 from simtrack.agents.heterogeneity import (
     beta_parameters,
     design_effect,
@@ -11,17 +13,31 @@ from simtrack.agents.heterogeneity import (
 )
 from simtrack.agents.kinds import KINDS, agent_from_dict
 from simtrack.agents.paired import PairedAgent
+from simtrack.agents.recall import RecallAgent
+from simtrack.agents.recall_repair import Anchoring, Reinstatement
+from simtrack.agents.relapse import RelapseAgent
+from simtrack.agents.relapse_probe import probe_discrimination
+from simtrack.agents.relapse_retry import Attempts
 
 __all__ = [
     "KINDS",
     "Agent",
+    "Anchoring",
+    "Attempts",
     "ClusterLaw",
     "ClusteredAgent",
+    "GateAgent",
     "PairedAgent",
+    "RecallAgent",
+    "Reinstatement",
+    "RelapseAgent",
+    "Rollout",
     "agent_from_dict",
     "beta_parameters",
     "design_effect",
     "icc_from_design_effect",
     "logit_normal_moments",
     "logit_normal_parameters",
+    "probe_discrimination",
+    "replay",
 ]

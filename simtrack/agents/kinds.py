@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from simtrack.agents.clustered import ClusteredAgent
+from simtrack.agents.gate import GateAgent
 from simtrack.agents.paired import PairedAgent
 from simtrack.agents.recall import RecallAgent
+from simtrack.agents.relapse import RelapseAgent
 from simtrack.agents.stage import StageAgent
 from simtrack.errors import InputError
 
@@ -18,6 +20,8 @@ KINDS: dict[str, Any] = {}
 KINDS["clustered"] = ClusteredAgent
 KINDS["paired"] = PairedAgent
 KINDS["recall"] = RecallAgent
+KINDS["relapse"] = RelapseAgent
+KINDS["gate"] = GateAgent
 KINDS["stage"] = StageAgent
 
 
