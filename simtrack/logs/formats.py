@@ -23,6 +23,23 @@ from simtrack.records import Records
 __all__ = ["READERS", "Reader", "Request", "reader_of"]
 
 
+#: Files that lie beside logs and are none: their keys, and what they are.
+_COMPANIONS: tuple[tuple[frozenset[str], str], ...] = (
+    (
+        frozenset({"scenario_spec", "adapter_spec"}),
+        "a HELM run specification, which is read with per_instance_stats.json. Give that file",
+    ),
+    (
+        frozenset({"model_name", "submission_date", "results"}),
+        "a tau2-bench leaderboard submission: rates by domain, no trials. Give its trajectories",
+    ),
+    (
+        frozenset({"eval_set_id", "tasks"}),
+        "Inspect's index of an eval set, without samples. Give the logs in its folder",
+    ),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """What the user asked of a reader, checked at the door."""
@@ -72,6 +89,9 @@ def reader_of(content: Content, label: str) -> Reader:
 def _unknown(content: Content, label: str) -> UnknownFormat:
     found = "a JSON array"
     if content.kind == "json-object":
+        for keys, what in _COMPANIONS:
+            if keys <= content.keys:
+                return UnknownFormat(f"{label}: {what}.")
         some = ", ".join(sorted(content.keys)[:6]) or "(none)"
         found = f"a JSON object with the keys {some}"
     names = ", ".join(dict.fromkeys(reader.name for reader in READERS))
