@@ -88,7 +88,8 @@ def read_logs(
     """What happened in every trial of these files, folders and globs?
 
     Tables are stacked in the order of the paths, each row labelled by its `source`. In a folder,
-    files that are no logs are passed over with a note. A run that occurs twice, or a later try of
+    files that are no logs are passed over with a note, and files of aggregates are left out beside
+    files of trials. A run that occurs twice, or a later try of
     the same task, is kept and noted: choose with `select(source=...)`. With `skip_refused`, files
     that cannot be read are noted instead of refused. A `metric` may be absent from some of the
     files, which a note then says. Other parameters as in `read_log`.
@@ -128,6 +129,8 @@ def read_logs(
     if refused:
         head = "" if len(refused) == 1 else f"{len(refused)} of {len(files)} files are refused. "
         raise DataError(head + " | ".join(refused))
+    parts, aside = _trials_alone(parts)
+    passed += aside
     if not parts:
         raise DataError(f"no log among {len(files)} files: {' | '.join(passed)}")
     records = Records.concatenate(parts)
@@ -135,6 +138,16 @@ def read_logs(
     return Records(
         records.factors, records.numbers, records.losses, records.parents, records.kind, notes
     )
+
+
+def _trials_alone(parts: list[Records]) -> tuple[list[Records], list[str]]:
+    """Leave files of aggregates out where there are files of trials: a mean is no trial."""
+    kept = [part for part in parts if part.kind != "aggregate"]
+    if not kept or len(kept) == len(parts):
+        return parts, []
+    names = [_constants(part).get("source", "") for part in parts if part.kind == "aggregate"]
+    shown = ", ".join(names)
+    return kept, [f"{len(names)} files hold aggregates, which are left out beside trials: {shown}"]
 
 
 def _request(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from simtrack.errors import DataError, InputError
-from simtrack.logs import read_log
+from simtrack.logs import read_log, read_logs
 from simtrack.logs.lm_eval import group_mean
 from simtrack.records import account
 
@@ -222,3 +222,14 @@ def test_published_files_of_two_vintages(shared):
     assert math.sqrt(0.0004 * 0.9996 / 4999) == pytest.approx(new.numbers["stderr"][1], rel=1e-12)
     samples = read_log(next((shared / "logs").rglob("samples_math_perturbed_full_*.jsonl")))
     assert account(samples).planned == 5000
+
+
+def test_aggregates_are_left_out_beside_trials(write):
+    """An output folder of the harness holds both; a mean is no trial."""
+    path = write([line(0, acc=1.0), line(1, acc=0.0), line(2, acc=0.0)])
+    content = {"results": {"gsm8k": {"acc,none": 0.9, "acc_stderr,none": 0.1}}, "versions": {}}
+    results = write([json.dumps(content)], "results_2026-01-02T03-04-05.678.json")
+    records = read_logs([path.parent])
+    assert records.numbers["value"].tolist() == [1.0, 0.0, 0.0]
+    assert any("1 files hold aggregates" in n and results.name in n for n in records.notes)
+    assert read_logs([results]).kind == "aggregate"
