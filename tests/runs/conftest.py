@@ -7,17 +7,21 @@ import pathlib
 
 import pytest
 
-from simtrack.runs.provenance import source_hash
+from simtrack.runs import blocks, checkpoint_manifest
 
 HERE = pathlib.Path(__file__).parent
+CODE = "c0de" * 16
 
 
 @pytest.fixture
 def standin(monkeypatch):
     """The module blocks_standin, as spawned processes and Dask workers import it."""
     monkeypatch.syspath_prepend(str(HERE))
-    source_hash.cache_clear()  # another process hashes the files as they are now
-    return importlib.import_module("blocks_standin")
+    module = importlib.import_module("blocks_standin")
+    monkeypatch.setenv(module.CODE, CODE)
+    for room in (blocks, checkpoint_manifest):
+        monkeypatch.setattr(room, "source_hash", lambda: CODE)
+    return module
 
 
 @pytest.fixture

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import itertools
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from simtrack.errors import InputError
+from simtrack.runs import blocks
 from simtrack.runs.blocks import run_blocks
 from simtrack.runs.blocks_result import Blocks
 from simtrack.runs.blocks_schedule import block_schedule, in_words, schedule_from
@@ -125,10 +125,13 @@ def test_max_seconds_stops_between_blocks_with_honest_counts(tmp_path):
     assert found.sha256 == run_blocks(squares, schedule).sha256
 
 
-def test_a_block_that_runs_when_time_is_over_is_kept():
+def test_blocks_that_run_when_time_is_over_are_kept(monkeypatch):
+    now = [0.0]
+    both_run = threading.Barrier(2, action=lambda: now.__setitem__(0, 9.0), timeout=10)
+    monkeypatch.setattr(blocks, "clock_s", lambda: now[0])
     found = run_blocks(
-        Squares(lambda block: time.sleep(0.02)), block_schedule(100, 10), executor="threads",
-        workers=2, max_seconds=0.01,
+        Squares(lambda block: both_run.wait()), block_schedule(100, 10), executor="threads",
+        workers=2, max_seconds=5,
     )  # fmt: skip
     assert found.done == (range(10), range(10, 20))
     assert found.arrays["square"].tolist() == [i * i for i in range(20)]
@@ -221,7 +224,7 @@ def test_schedules():
 
 
 @pytest.mark.parametrize(
-    ("blocks", "message"),
+    ("schedule", "message"),
     [
         ([], "blocks must be at least one range of replicates, got none"),
         ([range(2), range(3, 5)], r"here from 2, got range\(3, 5\) \(block 1\)"),
@@ -232,9 +235,9 @@ def test_schedules():
         ([10], "ranges of replicates, of step 1, got 10"),
     ],
 )
-def test_wrong_schedules_are_refused(blocks, message):
+def test_wrong_schedules_are_refused(schedule, message):
     with pytest.raises(InputError, match=message):
-        run_blocks(Squares(), blocks)
+        run_blocks(Squares(), schedule)
 
 
 @pytest.mark.parametrize(

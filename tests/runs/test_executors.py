@@ -14,8 +14,10 @@ from multiprocessing import get_context
 import pytest
 
 from simtrack.errors import DataError, InputError
+from simtrack.runs import blocks
 from simtrack.runs.blocks import run_blocks
 from simtrack.runs.executors import SerialExecutor, open_executor, worker_count
+from simtrack.runs.provenance import source_hash
 
 HERE = pathlib.Path(__file__).parent
 
@@ -64,9 +66,14 @@ def test_a_worker_that_dies_is_told_and_the_folder_resumes(standin, task, tmp_pa
     assert again.sha256 == run_blocks(task, standin.SCHEDULE).sha256
 
 
-def test_other_code_in_a_worker_is_refused(task, standin, monkeypatch):
-    from simtrack.runs import blocks
+@pytest.mark.slow  # and only while nobody edits the package
+def test_a_spawned_process_hashes_the_same_code(task):
+    source_hash.cache_clear()
+    with open_executor("processes", 1, task) as pool:
+        assert pool.submit(source_hash).result() == source_hash()
 
+
+def test_other_code_in_a_worker_is_refused(task, standin, monkeypatch):
     with open_executor("processes", 1, task) as pool:
         monkeypatch.setattr(blocks, "source_hash", lambda: "0" * 64)
         with pytest.raises(DataError, match="a worker runs other code than this process"):
@@ -74,10 +81,10 @@ def test_other_code_in_a_worker_is_refused(task, standin, monkeypatch):
 
 
 @pytest.mark.skipif(not pathlib.Path("/proc/self/stat").exists(), reason="reads /proc")
-def test_workers_end_with_a_killed_parent(tmp_path):
+def test_workers_end_with_a_killed_parent(standin, tmp_path):
     command = [sys.executable, str(HERE / "blocks_standin.py"), str(tmp_path), "processes", "0.2"]
     with subprocess.Popen(command) as parent:
-        wait_for(lambda: list(tmp_path.glob("block-*.npz")))
+        wait_for(lambda: parent.poll() is not None or list(tmp_path.glob("block-*.npz")))
         children = descendants(parent.pid)
         assert len(children) >= 2
         parent.send_signal(signal.SIGKILL)
