@@ -221,9 +221,9 @@ def test_where_takes_the_losses_of_other_files_away(simtrack, tmp_path, logs):
     for name in ("failed.eval", "left_out.eval"):
         shutil.copy(logs / name, tmp_path / name)
     both = simtrack(
-        "score", "failed.eval", "left_out.eval", "--where", "file=failed.eval", "--json"
+        "score", "failed.eval", "left_out.eval", "--where", "file=left_out.eval", "--json"
     )
-    alone = simtrack("score", "failed.eval", "--json")
+    alone = simtrack("score", "left_out.eval", "--json")
     assert both.json["losses"] == alone.json["losses"]
     assert both.json["metrics"][0]["accounting"] == alone.json["metrics"][0]["accounting"]
 
