@@ -3,5 +3,6 @@
 from simtrack.logs.door import read_log, read_logs
 from simtrack.logs.frames import read_frame
 from simtrack.logs.inventory import InventoryRow, inventory
+from simtrack.logs.trials import trials_text
 
-__all__ = ["InventoryRow", "inventory", "read_frame", "read_log", "read_logs"]
+__all__ = ["InventoryRow", "inventory", "read_frame", "read_log", "read_logs", "trials_text"]

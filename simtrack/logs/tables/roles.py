@@ -35,6 +35,8 @@ GUESSES: Mapping[str, tuple[str, ...]] = {
 USUAL = RESERVED.union(*GUESSES.values())
 #: Parts that a column plays only if the user says so: they change what is counted.
 _BY_MAP_ONLY = frozenset({"outcome", "status", "reason", "signal", "source", "score"})
+#: A column of this name says that all others have the names of the trial table.
+MARKER = "simtrack_trials"
 _LABEL_MAX_CHARACTERS = 256
 #: Names that a misspelt one is compared with.
 _COMPARED_MAX = 1000
@@ -50,6 +52,9 @@ def assign_roles(
     DataError
         No column for the score, or several that it could be; a mapped column that is not there.
     """
+    if MARKER in columns:
+        columns = {name: values for name, values in columns.items() if name != MARKER}
+        given = {name: name for name in columns if name in _BY_MAP_ONLY} | dict(given)
     names = list(columns)
     roles: dict[str, str] = {}
     for role, column in given.items():

@@ -1,0 +1,116 @@
+"""`simtrack power`: what does this design buy, before it is paid for?"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simtrack.cli.rehearse import described, progress_line, rehearsal_of
+from simtrack.errors import InputError
+
+if TYPE_CHECKING:
+    from simtrack.counts import Counts
+    from simtrack.power import Power
+    from simtrack.runs.rehearsal import Rehearsal
+
+_EPILOG = """\b
+Examples:
+  simtrack power --clusters 12 --repetitions 5 --rate 0.85 --drop 0.15 --icc 0.2
+  simtrack power study.toml --mcse 0.002
+  simtrack power study.toml --interim half.csv --map cluster=task --map value=passed
+\b
+Exact where the analysis has few enough outcomes, else simulated until the Monte Carlo
+standard error is --mcse. Power among studies with an answer; bounds count the rest.
+"""
+
+
+@click.command(epilog=_EPILOG)
+@described
+@click.option("--alpha", type=float, help="Level of the test [0.05].")
+@click.option("--mcse", type=float, help="Monte Carlo standard error to reach [0.005].")
+@click.option("--max-draws", type=int, help="Most simulated studies [100000].")
+@click.option("--interim", "interim", multiple=True, help="Log of the clusters observed so far.")
+@click.option("--map", "columns", multiple=True, metavar="PART=COL", help="Columns of that log.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def power(as_json: bool, **given: Any) -> None:
+    """Power, precision and error rates of a design: STUDY.toml, or two arms by options.
+
+    With --interim the clusters in that log are kept and only the rest are simulated: the
+    conditional power of going on.
+    """
+    from simtrack.power import power as compute
+
+    study = rehearsal_of(given)
+    if study.analysis is None:
+        raise InputError("[analysis]", "in the study file, to say how it will be analysed")
+    asked = dict(study.settings["power"]) | {
+        n: given[n] for n in ("alpha", "mcse", "max_draws") if given[n] is not None
+    }
+    _known(asked)
+    interim = _interim(study, given)
+    found = compute(
+        study.design, study.agent, study.analysis, seed=given["seed"], interim=interim,
+        progress=progress_line("power"), **asked,
+    )  # fmt: skip
+    if as_json:
+        print(json.dumps(found.to_dict(), indent=1, ensure_ascii=False))
+    else:
+        _show(study, found, interim)
+
+
+def _known(asked: dict[str, Any]) -> None:
+    known = ("alpha", "alternative", "mcse", "max_draws", "block", "exact", "threads")
+    for key in asked:
+        if key not in known:
+            raise InputError("key", f"one of {', '.join(known)}", repr(key), where="[power]")
+
+
+def _interim(study: Rehearsal, given: dict[str, Any]) -> Counts | None:
+    if not given["interim"]:
+        return None
+    from simtrack.cli.parsing import assignments
+    from simtrack.logs import read_logs
+
+    records = read_logs(given["interim"], map=assignments("--map", given["columns"]) or None)
+    by = [name for name, _ in study.design.conditions]
+    name = study.design.cluster_name
+    return records.counts(cluster=name if name in records.factors else None, by=by)
+
+
+def _show(study: Rehearsal, found: Power, interim: Counts | None) -> None:
+    d = study.design
+    cells = " x ".join(f"{len(levels)} {name}" for name, levels in d.conditions) or "one cell"
+    print(f"{d.clusters} {d.cluster_name}s x {d.repetitions} repetitions x {cells}: "
+          f"{d.trials:,} trials{_cost(study)}; {found.analysis}")  # fmt: skip
+    kept = "" if interim is None else f" (given {len(interim.cluster.levels)} observed clusters)"
+    if found.power is None:
+        print(f"  power{kept} not estimable: no study has an answer")
+    else:
+        error = (
+            "exact"
+            if found.mcse is None
+            else (f"± {found.mcse:.3f} Monte Carlo, {found.n_draws:,} studies")
+        )
+        print(f"  power{kept}{'':<{max(1, 21 - len(kept))}}{found.power:.3f}  ({error})")
+    print(f"  true value            {found.truth:+.4f}")
+    for name, value, form in (
+        ("mean interval width", found.mean_width, ".3f"),
+        ("coverage", found.coverage, ".3f"),
+        ("wrong sign if shown", found.type_s, ".4f"),
+        ("exaggeration if shown", found.type_m, ".2f"),
+    ):
+        if value is not None:
+            print(f"  {name:<21} {value:{form}}")
+    if found.failure_rate:
+        why = ", ".join(f"{reason} {share:.3f}" for reason, share in found.reasons)
+        low, high = found.bounds
+        print(f"  without an answer     {found.failure_rate:.3f} ({why}); power between "
+              f"{low:.3f} and {high:.3f} if they count")  # fmt: skip
+    for note in found.notes:
+        print(f"Note: {note}")
+
+
+def _cost(study: Rehearsal) -> str:
+    return "" if study.price is None else f", ${study.price.usd(study.design.trials):,.2f}"

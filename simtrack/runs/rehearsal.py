@@ -1,0 +1,125 @@
+"""A study before it is paid for, in one TOML: design, agent, analysis, and what is asked."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+from simtrack.agents import agent_from_dict
+from simtrack.agents.agent import Agent
+from simtrack.agents.paired import PairedAgent
+from simtrack.analysis import analyses
+from simtrack.analysis.named import Analysis
+from simtrack.design import Design
+from simtrack.errors import DataError, InputError
+from simtrack.price import Price
+
+__all__ = ["Rehearsal", "load_rehearsal", "parse_rehearsal"]
+
+_TABLES: Final = ("study", "design", "agent", "analysis", "power", "plan", "price")
+_ANALYSIS: Final = ("method", "estimand", "factor", "first", "second", "level", "options")
+_PRICE: Final = ("usd_per_call", "input_usd_per_mtok", "output_usd_per_mtok", "input_tokens",
+                 "output_tokens")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What would be run, by whom, and how it would be analysed?
+
+    Attributes
+    ----------
+    design : Design
+    agent : Agent
+    analysis : Analysis or None
+        None where nothing is to be analysed.
+    price : Price or None
+        Of one trial.
+    settings : mapping
+        The tables [power] and [plan], as read.
+    """
+
+    design: Design
+    agent: Agent
+    analysis: Analysis | None
+    price: Price | None
+    settings: Mapping[str, Mapping[str, Any]]
+
+
+def load_rehearsal(path: str | Path) -> Rehearsal:
+    """Read a rehearsal from its TOML file."""
+    try:
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file. Write one with: simtrack init") from None
+    except (OSError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise DataError(f"{path} is not valid TOML: {error}. Mend that line.") from None
+    return parse_rehearsal(content, str(path))
+
+
+def parse_rehearsal(content: Mapping[str, Any], where: str) -> Rehearsal:
+    """Make a rehearsal from the content of its TOML; `where` names the file in complaints."""
+    _only(content, _TABLES, where)
+    for name in ("design", "agent"):
+        if not isinstance(content.get(name), Mapping):
+            raise DataError(f"{where} has no [{name}] table. See: simtrack init")
+    for name, table in content.items():
+        if not isinstance(table, Mapping):
+            raise InputError(name, "a table", type(table).__name__, where=where)
+    price = content.get("price")
+    return Rehearsal(
+        Design.from_dict(content["design"], f"{where}, [design]"),
+        _agent(content["agent"], f"{where}, [agent]"),
+        _analysis(content.get("analysis"), f"{where}, [analysis]"),
+        None if price is None else _price(price, f"{where}, [price]"),
+        {name: dict(content.get(name, {})) for name in ("power", "plan")},
+    )
+
+
+def _agent(table: Mapping[str, Any], where: str) -> Agent:
+    """Make an agent: by kind and parameters, or two arms by their rates."""
+    if table.get("kind") == "arms":
+        known = ("kind", "first", "second", "icc", "slope_sd", "factor")
+        _only(table, known, where)
+        rest = {k: v for k, v in table.items() if k != "kind"}
+        if "first" not in rest or "second" not in rest:
+            raise InputError("first and second", "the rates of the two arms", where=where)
+        return PairedAgent.from_rates(rest.pop("first"), rest.pop("second"), **rest)
+    try:
+        found: Agent = agent_from_dict(table)
+    except TypeError as error:
+        raise InputError("agent", f"made of what its kind takes ({error})", where=where) from None
+    return found
+
+
+def _analysis(table: Mapping[str, Any] | None, where: str) -> Analysis | None:
+    if table is None:
+        return None
+    _only(table, _ANALYSIS, where)
+    if "method" not in table:
+        raise InputError("method", "given: see simtrack methods", where=where)
+    return analyses.named(
+        table["method"],
+        table.get("estimand", "rate"),
+        table.get("factor"),
+        table.get("first"),
+        table.get("second"),
+        level=table.get("level", 0.95),
+        **table.get("options", {}),
+    )
+
+
+def _price(table: Mapping[str, Any], where: str) -> Price:
+    _only(table, _PRICE, where)
+    return Price(**{name: float(table[name]) for name in _PRICE if name in table})
+
+
+def _only(found: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+    for key in found:
+        if key not in known:
+            near = get_close_matches(key, known, 1)
+            cure = f"Did you mean {near[0]}?" if near else ""
+            raise InputError("key", f"one of {', '.join(known)}", repr(key), where=where, cure=cure)
