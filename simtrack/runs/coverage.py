@@ -45,6 +45,7 @@ def run_coverage(study: Study) -> tuple[xr.Dataset, dict[str, Any]]:
     """Give coverage and size with their MCSE over the study's grid, and its table of numbers."""
     grid = study.table("grid", _GRID)
     run = study.table("run", ("n_replicates", "n_slow", "seed", "level", "slow"))
+    _refuse_lacking(study, grid, run)
     names = {f: list(study.table("methods", _FAMILIES).get(f, ())) for f in _FAMILIES}
     slow = set(run.get("slow", ()))
     many = integer("n_replicates", run.get("n_replicates", 1000), 1)
@@ -59,15 +60,37 @@ def run_coverage(study: Study) -> tuple[xr.Dataset, dict[str, Any]]:
         sizes = _sizes(g, grid)
         for rate, icc in itertools.product(grid["rates"], grid["icc"]):
             for slope in (None, *grid["slope_sd"]):
-                slope_sd = None if slope is None else float(slope)
+                slope_sd = None if slope is None else real("slope_sd", slope, 0.0)
                 cells.append(
-                    _Cell(g, float(rate), float(icc), slope_sd, sizes, methods, seed, level)
+                    _Cell(
+                        g,
+                        real("rates", rate, 0.0, 1.0),
+                        real("icc", icc, 0.0, 1.0),
+                        slope_sd,
+                        sizes,
+                        methods,
+                        seed,
+                        level,
+                    )
                 )
     done = _run(cells)
     result = _dataset(cells, done, grid, names)
     result.attrs |= {"seed": seed, "level": level, "n_replicates": many, "n_slow": few,
                      "computation": "monte-carlo", "guarantee": "descriptive"}  # fmt: skip
     return result, _numbers(result, names)
+
+
+def _refuse_lacking(study: Study, grid: Mapping[str, Any], run: Mapping[str, Any]) -> None:
+    """Refuse a study without its grid, its seed, or with a number where a list belongs."""
+    for name in _GRID:
+        if not isinstance(grid.get(name), list):
+            raise InputError(name, "a list", repr(grid.get(name)), where=f"{study.name}, [grid]")
+    listed = study.table("methods", _FAMILIES) | {"slow": run.get("slow", [])}
+    for name, values in listed.items():
+        if not isinstance(values, list) or not all(isinstance(v, str) for v in values):
+            raise InputError(name, "a list of names", repr(values), where=study.name)
+    if "seed" not in run:
+        raise InputError("seed", "given", where=f"{study.name}, [run]", cure="Add seed = NUMBER.")
 
 
 def _sizes(clusters: int, grid: Mapping[str, Any]) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from simtrack.errors import DataError, InputError
 from simtrack.probe import StoppingRule
 from simtrack.runs import content_hash, find_study, load_study, read_result, run_study
 from simtrack.runs.calibration import run_calibration
+from simtrack.runs.coverage import run_coverage
 from simtrack.runs.provenance import largest_difference
 from simtrack.runs.study import parse_study
 
@@ -153,3 +154,22 @@ def test_a_damaged_provenance_is_refused(tmp_path, text):
     with pytest.raises(DataError, match=r"the provenance of .*x.nc"):
         run_study(str(tmp_path / "x.nc"), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("grid", "run", "message"),
+    [
+        ({}, {"seed": 1}, "clusters must be a list, got None"),
+        ({"clusters": 3}, {"seed": 1}, "clusters must be a list, got 3"),
+        (None, {}, "seed must be given"),
+        (None, {"seed": 1, "slow": [[1]]}, "slow must be a list of names"),
+        ({"rates": ["high"]}, {"seed": 1}, "rates must be a finite number from 0 to 1, got 'high'"),
+    ],
+    ids=range(5),
+)
+def test_a_coverage_study_of_another_shape_is_refused(grid, run, message):
+    whole = {"clusters": [6], "rates": ["0.5"], "icc": ["0"], "slope_sd": ["0"], "trials": [10]}
+    content = {"study": ABOUT | {"kind": "coverage"}, "run": run}
+    content["grid"] = whole | grid if grid else whole if grid is None else grid
+    with pytest.raises(InputError, match=message):
+        run_coverage(parse_study(content, "study.toml"))
