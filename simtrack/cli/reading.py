@@ -81,7 +81,9 @@ def read_records(logs: tuple[str, ...], given: dict[str, Any]) -> Records:
         skip_refused=given["skip_refused"],
     )
     for name, label in assignments("--where", given["where"]).items():
-        records = records.select(**{find_factor(records, name): label.split("|")})
+        column = find_factor(records, name)
+        known = records.factors[column].levels
+        records = records.select(**{column: [label] if label in known else label.split("|")})
     return records
 
 

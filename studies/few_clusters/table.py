@@ -54,7 +54,7 @@ def summary(folder: Path) -> str:
         f"# {told['study']['title']}",
         "",
         f"{told['study']['what']} Mean over the grid / worst population, by number of clusters;",
-        "the Monte Carlo error of a cell is about .007 (slow methods .015 to .02): see `table.csv`.",
+        "the Monte Carlo error of a cell is about .007 (slow methods .015): see `table.csv`.",
     ]
     for family, title in FAMILIES.items():
         mine = [row for row in rows if row["family"] == family]
