@@ -17,8 +17,8 @@ from simtrack.analysis.named import ANALYSES, NamedAnalysis
 from simtrack.analysis.named_results import FAILED, REASONS, Results
 from simtrack.design import Design
 from simtrack.errors import InputError
+from simtrack.power.answers import combine, power, power_of, type_one_error
 from simtrack.power.goals import Differs, Equivalent, Excludes, Narrow
-from simtrack.power.power import combine, power, power_of, type_one_error
 from simtrack.power.question import Question, block_count, is_enough, run_block
 from simtrack.power.tally import Tally
 

@@ -184,7 +184,7 @@ def power(
     >>> design = Design(6, 4, {"arm": ("new", "old")})
     >>> agent = PairedAgent(0.7, icc=0.1, effect=2.0)
     >>> power(design, agent, analyses.sign_flip("rate", "arm", "new", "old"))
-    Power(0.6119 (exact), sign-flip, 6 clusters)
+    Power(0.2264 (exact), sign-flip, 6 clusters)
     """
     aim = goal if goal is not None else Differs(alpha, alternative)
     question = Question(
