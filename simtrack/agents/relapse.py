@@ -42,7 +42,7 @@ class RelapseAgent:
     """How often does an agent do what was asked of it and then withdrawn?
 
     A slice is a task with a kind of script (`slices`). It has a propensity: Beta over slices, with
-    a part that slices of one task share, and the same rank at every load and in every arm. An
+    a part that slices of one task share, and the same rank in every arm. An
     episode is one artifact of a slice: empty or unparseable by arm, else relapsed with the slice's
     propensity, which is there at revocation and does not grow with depth: over the levels of
     `depth` the current status of an episode is a stationary two-state chain, which remits and
@@ -111,7 +111,7 @@ class RelapseAgent:
         loops: Mapping[str, Attempts] | tuple[tuple[str, Attempts], ...] = (),
         common: float = 0.0,
         in_force: float = 1.0,
-        slices: tuple[str, ...] = ("condition",),
+        slices: tuple[str, ...] = ("condition", "load"),
     ) -> None:
         tables = zip(_TABLES, (rate, unparseable, empty, miss), strict=True)
         shares = zip(_SHARES, (icc, task_share, persistence, common, in_force), strict=True)

@@ -78,13 +78,19 @@ def task_law(agent: RelapseAgent, cells: Sequence[Cell], repetitions: int) -> Fl
 
 
 def pair_law(agent: RelapseAgent, first: Cell, second: Cell, repetitions: int) -> Floats:
-    """How many relapses does a slice have in each of two cells? P(i, j), shape (n + 1, n + 1)."""
+    """How many relapses does a task have in each of two cells? P(i, j), shape (n + 1, n + 1).
+
+    Cells of one slice share its kind; cells of two slices share what their task adds.
+    """
     n = integer("repetitions", repetitions, 1)
     _require_independent(agent, (first, second))
-    if len(_by_slice(agent, (first, second))) > 1:
-        raise InputError("second", "of the same slice as first", dict(second))
     laws = [_binomial(n, _relapsed(agent, cell)) for cell in (first, second)]
-    return np.asarray(np.einsum("ki,kj->ij", *laws) / SLICES)
+    if len(_by_slice(agent, (first, second))) == 1:
+        return np.asarray(np.einsum("ki,kj->ij", *laws) / SLICES)
+    deviates, weights = _tasks(agent)
+    kinds = cell_weights(deviates, agent.task_share)
+    given = [np.einsum("tk,kn->tn", kinds, law) for law in laws]
+    return np.asarray(np.einsum("t,ti,tj->ij", weights, *given))
 
 
 def joint_relapse(agent: RelapseAgent, first: Cell, second: Cell) -> Floats:

@@ -28,7 +28,7 @@ from simtrack.estimands import CATALOGUE, Contrast, Estimand
 
 CLOSE = 1e-12  # sums of a thousand doubles
 CUT = 2e-4  # a Beta law in 1,024 parts has a slightly smaller variance
-FROZEN = "29dcbfebbc2ed7a56672b6b77059e2921a3f685ebfea5a09e00f9233ec8a34f6"
+FROZEN = "2a65668b1ec603c3201011485615e0f3e24d19f4b45716f4371d57b00cf685c0"
 AGENT = RelapseAgent(
     [({"arm": "compiled"}, 0.0), ({"load": "8"}, 0.4), ({"load": "2"}, 0.02), ({}, 0.25)],
     icc=0.35,
@@ -88,19 +88,27 @@ def test_relapses_of_a_task_are_beta_binomial_convolved():
 
 
 def test_pairs_of_cells_share_the_slice():
-    agent = RelapseAgent([({"load": "8"}, 0.4), ({}, 0.25)], icc=0.2)
+    rates = [({"load": "8"}, 0.4), ({}, 0.25)]
+    agent = RelapseAgent(rates, icc=0.2, slices=("condition",))
     law = pair_law(agent, {"load": "2"}, {"load": "8"}, 2)
     u = (np.arange(20000) + 0.5) / 20000
     p, q = (stats.beta(m * 4, (1 - m) * 4).ppf(u) for m in (0.25, 0.4))
     both = np.mean(p**2 * q**2)
     assert law[2, 2] == pytest.approx(both, rel=1e-3)
     assert law.sum(axis=1) == pytest.approx(stats.betabinom(2, 1, 3).pmf([0, 1, 2]), abs=1e-5)
-    with pytest.raises(InputError, match="of the same slice"):
-        pair_law(agent, {"condition": "immediate"}, {"condition": "delayed"}, 2)
+    # slices of their own: independent without a task component, one kind with nothing else
+    apart = pair_law(RelapseAgent(rates, icc=0.2), {"load": "2"}, {"load": "8"}, 2)
+    assert apart == pytest.approx(np.outer(law.sum(axis=1), law.sum(axis=0)), abs=CLOSE)
+    whole = RelapseAgent(rates, icc=0.2, task_share=1.0)
+    assert pair_law(whole, {"load": "2"}, {"load": "8"}, 2) == pytest.approx(law, abs=CLOSE)
+    halves = RelapseAgent(rates, icc=0.2, task_share=0.5)
+    found = pair_law(halves, {"load": "2"}, {"load": "8"}, 2)
+    assert apart[2, 2] < found[2, 2] < law[2, 2]
+    assert found.sum(axis=1) == pytest.approx(law.sum(axis=1), abs=1e-9)
 
 
 def test_contrast_moments_are_those_of_the_enumerated_law():
-    agent = RelapseAgent([({"load": "8"}, 0.4), ({}, 0.25)], icc=0.2)
+    agent = RelapseAgent([({"load": "8"}, 0.4), ({}, 0.25)], icc=0.2, task_share=0.4)
     a, b = {"load": "8"}, {"load": "2"}
     law = pair_law(agent, a, b, 3)
     i, j = np.meshgrid(np.arange(4), np.arange(4), indexing="ij")
