@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 
 from simtrack.errors import DataError, InputError
 from simtrack.options import ExecutorName, ProgressStyle, Stopped
-from simtrack.runs.blocks_result import Arrays, Blocks, assemble, canonical_arrays, layout_of
+from simtrack.runs.blocks_result import (
+    Arrays,
+    Blocks,
+    Prefix,
+    assemble,
+    canonical_arrays,
+    layout_of,
+)
 from simtrack.runs.blocks_schedule import checked_schedule, chosen_blocks
 from simtrack.runs.checkpoint import Checkpoint, open_checkpoint
 from simtrack.runs.checkpoint_manifest import environment, manifest_of
@@ -151,6 +158,7 @@ class _Run:
         self.n_planned = sum(len(schedule[n]) for n in chosen)
         self.computing_s = begun_s
         self.looked_at = chosen.start  # all blocks before this one were looked at by `enough`
+        self.seen = Prefix(self.n_planned)
         self.stopped: Stopped = "finished"
         self.notes: list[str] = []
 
@@ -159,6 +167,8 @@ class _Run:
         if self.store is None:
             return
         for number in self.chosen:
+            if self.stopped == "enough":
+                break
             arrays = self.store.load(number)
             if arrays is not None:
                 self.resumed.add(number)
@@ -241,9 +251,9 @@ class _Run:
         self.found[number] = arrays
         self.n_found += len(self.schedule[number])
         while self.enough and self.stopped != "enough" and self.looked_at in self.found:
+            rows = self.seen.grow(self.found[self.looked_at])
             self.looked_at += 1
-            seen = range(self.chosen.start, self.looked_at)
-            if self.enough(assemble([self.found[n] for n in seen])):
+            if self.enough(rows):
                 self.stopped = "enough"
 
     def _tally(self) -> Tally:

@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from simtrack.errors import InputError
 from simtrack.options import Stopped
 
-__all__ = ["Arrays", "Blocks", "assemble", "canonical_arrays", "digest_arrays", "layout_of"]
+__all__ = [
+    "Arrays",
+    "Blocks",
+    "Prefix",
+    "assemble",
+    "canonical_arrays",
+    "digest_arrays",
+    "layout_of",
+]
 
 Arrays = Mapping[str, NDArray[Any]]
 _KINDS = "biuf"
@@ -128,6 +136,29 @@ def assemble(parts: Sequence[Arrays]) -> dict[str, NDArray[Any]]:
     if not parts:
         return {}
     return {name: np.concatenate([p[name] for p in parts]) for name in sorted(parts[0])}
+
+
+class Prefix:
+    """The rows of the first blocks, in index order, growing in place."""
+
+    def __init__(self, n_rows: int) -> None:
+        self._n_rows = n_rows
+        self._n_done = 0
+        self._rows: dict[str, NDArray[Any]] = {}
+
+    def grow(self, arrays: Arrays) -> dict[str, NDArray[Any]]:
+        """Append the next block; give all rows so far, read-only."""
+        end = self._n_done + len(next(iter(arrays.values())))
+        for name in sorted(arrays):
+            array = arrays[name]
+            if name not in self._rows:
+                self._rows[name] = np.empty((self._n_rows, *array.shape[1:]), array.dtype)
+            self._rows[name][self._n_done : end] = array
+        self._n_done = end
+        views = {name: rows[:end] for name, rows in self._rows.items()}
+        for view in views.values():
+            view.flags.writeable = False
+        return views
 
 
 def digest_arrays(digest: Any, arrays: Arrays) -> None:

@@ -13,7 +13,7 @@ from simtrack.errors import DataError, InputError
 from simtrack.runs.blocks_result import Arrays
 from simtrack.runs.checkpoint_block import DamagedBlock, block_path, read_block, write_block
 from simtrack.runs.checkpoint_lock import folder_lock
-from simtrack.runs.checkpoint_manifest import Manifest, read_manifest
+from simtrack.runs.checkpoint_manifest import NO_FILE, Manifest, read_manifest
 
 __all__ = ["Checkpoint", "open_checkpoint"]
 
@@ -97,6 +97,8 @@ def _opened(path: Path, manifest: Manifest, resume: bool) -> Checkpoint:
         )
     else:
         found.notes += _other_environment(old, manifest)
+    if manifest.parts["code"].get("task") == NO_FILE:
+        found.notes.append("the task's code is in no file, so a change of it goes unseen")
     for left in (*path.glob(".block-*.npz"), *path.glob(".manifest-*.json")):
         left.unlink(missing_ok=True)  # half written when its process was killed
     return found

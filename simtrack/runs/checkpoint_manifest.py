@@ -23,6 +23,8 @@ __all__ = ["MANIFEST_NAME", "Manifest", "environment", "manifest_of", "read_mani
 
 MANIFEST_NAME = "manifest.json"
 SCHEMA = "simtrack.blocks-manifest/1"
+#: What stands for the hash of a task that was typed at a prompt.
+NO_FILE = "no file"
 _RESERVED = ("schema", "task", "schedule", "code", "stream scheme")
 _SHOWN, _SHOWN_WIDTH = 4, 40
 
@@ -135,11 +137,12 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 @cache
 def environment() -> dict[str, str]:
-    """Say which Python, NumPy and kind of machine compute here."""
+    """Say which Python, libraries and kind of machine compute here."""
     return {
         "python": platform.python_version(),
         "numpy": version("numpy"),
         "scipy": version("scipy"),
+        "numba": version("numba"),
         "machine": f"{sys.platform} {platform.machine()}",
     }
 
@@ -150,6 +153,7 @@ def _code(task: Any) -> dict[str, str]:
     code = {"simtrack": source_hash()}
     if module.partition(".")[0] != "simtrack":
         file = getattr(sys.modules.get(module), "__file__", None)
+        code["task"] = NO_FILE
         if file and Path(file).is_file():
             content = Path(file).read_bytes().replace(b"\r\n", b"\n")
             code["task"] = hashlib.sha256(content).hexdigest()

@@ -68,7 +68,7 @@ def open_executor(
         yield wanted
         return
     name = "serial" if wanted is None else choice("executor", wanted, ExecutorName)
-    count = (os.cpu_count() or 1) if workers is None else integer("workers", workers, 1)
+    count = _processors() if workers is None else integer("workers", workers, 1)
     if name == "serial":
         yield SerialExecutor()
     elif name == "threads":
@@ -85,6 +85,13 @@ def worker_count(executor: Executor) -> int:
         found = getattr(executor, name, None)
         if isinstance(found, int) and found > 0:
             return found
+    return _processors()
+
+
+def _processors() -> int:
+    """Count the processors that this process may use, which may be fewer than there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 

@@ -81,14 +81,24 @@ def test_other_code_in_a_worker_is_refused(task, standin, monkeypatch):
 
 
 @pytest.mark.skipif(not pathlib.Path("/proc/self/stat").exists(), reason="reads /proc")
-def test_workers_end_with_a_killed_parent(standin, tmp_path):
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+def test_workers_end_with_a_killed_or_interrupted_parent(task, standin, tmp_path, sent):
     command = [sys.executable, str(HERE / "blocks_standin.py"), str(tmp_path), "processes", "0.2"]
-    with subprocess.Popen(command) as parent:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as parent:
         wait_for(lambda: parent.poll() is not None or list(tmp_path.glob("block-*.npz")))
         children = descendants(parent.pid)
         assert len(children) >= 2
-        parent.send_signal(signal.SIGKILL)
+        for pid in (parent.pid, *(children if sent == signal.SIGINT else ())):
+            os.kill(pid, sent)  # a terminal interrupts the whole group
+        said = parent.stderr.read()
     wait_for(lambda: not any(alive(pid) for pid in children))
+    assert parent.returncode == -sent
+    if sent == signal.SIGINT:
+        assert f"blocks are kept in {tmp_path}; the same call resumes" in said
+        assert said.count("Traceback") == 1  # the parent's own: no worker wrote one
+    found = run_blocks(task, standin.SCHEDULE, folder=tmp_path)
+    assert 1 <= found.n_resumed < len(standin.SCHEDULE)
+    assert found.sha256 == run_blocks(task, standin.SCHEDULE).sha256
 
 
 def wait_for(condition, patience_s=60):
