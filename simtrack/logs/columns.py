@@ -133,6 +133,9 @@ def labels(values: Iterable[Any]) -> Factor:
     if kinds <= {str, type(None)}:
         changed = {v: c for v in set(column) if v is not None and (c := composed(v)) != v}
         return Factor.from_values([changed.get(v, v) for v in column] if changed else column)
+    if kinds <= {int, type(None)}:
+        texts = {v: label(v) for v in set(column)}
+        return Factor.from_values([texts[v] for v in column])
     return Factor.from_values([label(value) for value in column])
 
 

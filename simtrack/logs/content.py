@@ -28,6 +28,8 @@ _FOREIGN: Mapping[bytes, str] = {
     b"\xfe\xff": "UTF-16 text",
     b"7z\xbc\xaf": "a 7z archive",
 }
+#: Blank lines may be as long as this before the second record.
+_PEEK_BYTES = 1 << 16
 _BOM = b"\xef\xbb\xbf"
 _CURE = "Give an Inspect log, JSON lines, or CSV in UTF-8."
 
@@ -100,7 +102,9 @@ def _object_or_lines(data: bytes, label: str) -> Content:
     whole = _keys(data)
     if whole is not None:
         return Content("json-object", data, whole)
-    first, _, rest = data.lstrip().partition(b"\n")
+    text = data.lstrip()
+    end = text.find(b"\n")
+    first, rest = (text[:end], text[end + 1 : end + _PEEK_BYTES]) if end >= 0 else (text, b"")
     keys = _keys(first)
     if keys is not None or rest.lstrip()[:1] == b"{":
         return Content("json-lines", data, keys or _keys(first, forgiving=True) or frozenset())

@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from simtrack.errors import DataError, InputError
@@ -59,6 +60,9 @@ class ScoreReader:
 
     def column(self, values: Iterable[Any], metric: str = "") -> tuple[list[float], list[str]]:
         """Read a whole column: numbers, and reasons ('' where there is a number)."""
+        values = list(values)
+        if not self._mapped and set(map(type, values)) == {float} and all(map(isfinite, values)):
+            return values, [""] * len(values)
         pairs = [self.read(value, metric) for value in values]
         return [p[0] for p in pairs], [p[1] for p in pairs]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from simtrack.counts import Loss, Losses
@@ -11,6 +11,7 @@ from simtrack.errors import DataError
 from simtrack.logs.columns import LABEL_COLUMNS_MAX, listed
 from simtrack.logs.decode import Decoded, decode_record
 from simtrack.logs.tables.roles import USUAL
+from simtrack.logs.tables.skipping import HEAD_RECORDS, Skipped, heavy_keys, light_decoder, spans
 from simtrack.logs.tables.table import Table
 
 __all__ = ["kept_keys", "read_json_lines"]
@@ -30,30 +31,40 @@ def read_json_lines(data: bytes, label: str, wanted: Collection[str] = ()) -> Ta
         A line before the last one that is not a JSON object; the message gives the line.
     """
     seen = Decoded()
-    parts = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    lines = [k for k, part in enumerate(parts, start=1) if not part.isspace() and part]
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    where = list(spans(data))
     records: list[dict[str, Any]] = []
+    heavy: set[str] = set()
+    light: Callable[[bytes], dict[str, Any] | None] | None = None
     torn = ""
-    for line in lines:
-        try:
-            record = decode_record(parts[line - 1], f"{label}: line {line}", seen)
-        except DataError as error:
-            if line != lines[-1] or not records:
-                raise DataError(f"{error} Mend or remove the line.") from None
-            torn = f"line {line} is torn (the file ends inside a record)"
-            continue
+    for line, start, end in where:
+        text = data[start:end]
+        record = light(text) if light is not None else None
+        if record is None:
+            try:
+                record = decode_record(text, f"{label}: line {line}", seen)
+            except DataError as error:
+                if line != where[-1][0] or not records:
+                    raise DataError(f"{error} Mend or remove the line.") from None
+                torn = f"line {line} is torn (the file ends inside a record)"
+                continue
         if not isinstance(record, dict):
             raise DataError(
                 f"{label}: line {line} must be a JSON object, got {type(record).__name__}."
             )
         records.append(record)
+        if len(records) == HEAD_RECORDS and (heavy := heavy_keys(records, wanted)):
+            light = light_decoder(records, heavy)
     notes = [f"{torn}: its record is counted as missing"] if torn else []
     names, dropped = kept_keys(records, wanted)
     notes += [*seen.notes(), *dropped]
-    columns = {name: [record.get(name) for record in records] for name in names}
+    kept = where[: len(records)]
+    columns: dict[str, Sequence[Any]] = {
+        name: Skipped(name, data, kept) if name in heavy else [r.get(name) for r in records]
+        for name in names
+    }
     losses = Losses.of([Loss("missing", int(bool(torn)), torn, (("source", label),))])
-    kept = lines[: len(records)]
-    return Table(label, columns, kept, losses, tuple(notes))
+    return Table(label, columns, [line for line, _, _ in kept], losses, tuple(notes))
 
 
 def kept_keys(

@@ -11,7 +11,7 @@ from simtrack.errors import DataError, InputError
 from simtrack.logs.columns import LABEL_COLUMNS_MAX, RESERVED, listed
 from simtrack.logs.content import UnknownFormat
 
-__all__ = ["GUESSES", "USUAL", "assign_roles"]
+__all__ = ["GUESSES", "LABEL_MAX_CHARACTERS", "USUAL", "assign_roles"]
 
 #: Common names of the parts; a guess is made only if exactly one of them is a column.
 GUESSES: Mapping[str, tuple[str, ...]] = {
@@ -37,7 +37,8 @@ USUAL = RESERVED.union(*GUESSES.values())
 _BY_MAP_ONLY = frozenset({"outcome", "status", "reason", "signal", "source", "score"})
 #: A column of this name says that all others have the names of the trial table.
 MARKER = "simtrack_trials"
-_LABEL_MAX_CHARACTERS = 256
+#: Longer texts are not labels.
+LABEL_MAX_CHARACTERS = 256
 #: Names that a misspelt one is compared with.
 _COMPARED_MAX = 1000
 
@@ -154,7 +155,7 @@ def _looks_numeric(values: Sequence[Any]) -> bool:
 
 def _is_labelling(values: Sequence[Any]) -> bool:
     return not any(
-        isinstance(v, (dict, list)) or (isinstance(v, str) and len(v) > _LABEL_MAX_CHARACTERS)
+        isinstance(v, (dict, list)) or (isinstance(v, str) and len(v) > LABEL_MAX_CHARACTERS)
         for v in values
     )
 

@@ -14,6 +14,7 @@ from simtrack.errors import DataError, InputError
 from simtrack.logs.columns import METRICS_MAX, NUMBERS, composed_notes, labels
 from simtrack.logs.score_values import ScoreReader
 from simtrack.logs.tables.roles import assign_roles
+from simtrack.logs.tables.skipping import Skipped
 from simtrack.options import Status
 from simtrack.records import Records
 
@@ -105,7 +106,10 @@ def _chosen(table: Table, roles: Mapping[str, str], metric: str | Sequence[str])
     listed = [metric] if isinstance(metric, str) else list(metric)
     codes = {factor.code_of(name, "metric") for name in listed}
     keep = [row for row, code in enumerate(factor.codes.tolist()) if code in codes]
-    columns = {name: [values[row] for row in keep] for name, values in table.columns.items()}
+    columns = {
+        name: values.take(keep) if isinstance(values, Skipped) else [values[row] for row in keep]
+        for name, values in table.columns.items()
+    }
     lines = [table.lines[row] for row in keep]
     return Table(table.label, columns, lines, table.losses, table.notes)
 
