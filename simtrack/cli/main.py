@@ -35,6 +35,7 @@ VERBS = {
     "test": "Exact tests of two levels in every group, adjusted for the family.",
     "simulate": "Draw a study that was never paid for, to rehearse the analysis on.",
     "power": "What a design buys: power, precision, error rates, before paying.",
+    "plan": "How many clusters, repetitions and dollars a target power takes.",
     "methods": "Every statistical method: when it holds, when not, what it promises.",
     "run": "Run a study from its TOML file; the result carries its provenance.",
     "doctor": "Check this installation: versions, extras, cache, exact values.",

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from simtrack.power import Power
     from simtrack.runs.rehearsal import Rehearsal
 
+_LONG = ("folder", "executor", "workers", "dask", "max_seconds")
 _EPILOG = """\b
 Examples:
   simtrack power --clusters 12 --repetitions 5 --rate 0.85 --drop 0.15 --icc 0.2
   simtrack power study.toml --mcse 0.002
   simtrack power study.toml --interim half.csv --map cluster=task --map value=passed
+  simtrack power study.toml --mcse 0.001 --folder runs/a --executor processes --max-seconds 600
 \b
 Exact where the analysis has few enough outcomes, else simulated until the Monte Carlo
 standard error is --mcse. Power among studies with an answer; bounds count the rest.
@@ -31,6 +33,13 @@ standard error is --mcse. Power among studies with an answer; bounds count the r
 @click.option("--alpha", type=float, help="Level of the test [0.05].")
 @click.option("--mcse", type=float, help="Monte Carlo standard error to reach [0.005].")
 @click.option("--max-draws", type=int, help="Most simulated studies [100000].")
+@click.option("--folder", type=click.Path(file_okay=False),
+              help="Keep finished blocks here; the same call goes on from them.")  # fmt: skip
+@click.option("--executor", type=click.Choice(("serial", "threads", "processes")),
+              help="How blocks are spread [serial].")  # fmt: skip
+@click.option("--workers", type=int, help="Threads or processes [one a processor].")
+@click.option("--dask", metavar="SCHEDULER", help="Address of a Dask scheduler to spread over.")
+@click.option("--max-seconds", type=float, help="Begin no block after so many seconds.")
 @click.option("--interim", "interim", multiple=True, help="Log of the clusters observed so far.")
 @click.option("--map", "columns", multiple=True, metavar="PART=COL", help="Columns of that log.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
@@ -40,8 +49,6 @@ def power(as_json: bool, **given: Any) -> None:
     With --interim the clusters in that log are kept and only the rest are simulated: the
     conditional power of going on.
     """
-    from simtrack.power import power as compute
-
     study = rehearsal_of(given)
     if study.analysis is None:
         raise InputError("[analysis]", "in the study file, to say how it will be analysed")
@@ -50,14 +57,54 @@ def power(as_json: bool, **given: Any) -> None:
     }
     _known(asked)
     interim = _interim(study, given)
-    found = compute(
-        study.design, study.agent, study.analysis, seed=given["seed"], interim=interim,
-        progress=progress_line("power"), **asked,
-    )  # fmt: skip
+    if any(given[name] is not None for name in _LONG):
+        found, extra = _long_run(study, asked, interim, given)
+    else:
+        from simtrack.power import power as compute
+
+        extra = {}
+        found = compute(
+            study.design, study.agent, study.analysis, seed=given["seed"], interim=interim,
+            progress=progress_line("power"), **asked,
+        )  # fmt: skip
     if as_json:
-        print(json.dumps(found.to_dict(), indent=1, ensure_ascii=False))
+        print(json.dumps(found.to_dict() | extra, indent=1, ensure_ascii=False))
     else:
         _show(study, found, interim)
+        if extra:
+            run = extra["run"]
+            print(f"  run                   {run['n_replicates_done']:,} of at most "
+                  f"{run['n_replicates_planned']:,} studies, stopped: {run['stopped']}; "
+                  f"sha256 {run['sha256'][:16]}")  # fmt: skip
+
+
+def _long_run(
+    study: Rehearsal, asked: dict[str, Any], interim: Counts | None, given: dict[str, Any]
+) -> tuple[Power, dict[str, Any]]:
+    """Simulate in blocks: kept in a folder, spread over workers, stopped and gone on with."""
+    from contextlib import ExitStack
+
+    from simtrack.power import Differs, Question
+    from simtrack.runs.power_run import run_power
+
+    alpha, side = asked.pop("alpha", 0.05), asked.pop("alternative", "two-sided")
+    for name in ("exact", "threads"):
+        asked.pop(name, None)
+    if study.analysis is None:
+        raise InputError("[analysis]", "in the study file")
+    question = Question(study.design, study.agent, study.analysis, Differs(alpha, side),
+                        seed=given["seed"], interim=interim, **asked)  # fmt: skip
+    with ExitStack() as stack:
+        executor = given["executor"]
+        if given["dask"] is not None:
+            from simtrack.runs.dask_executor import DaskExecutor
+
+            executor = stack.enter_context(DaskExecutor(given["dask"]))
+        done = run_power(
+            question, folder=given["folder"], executor=executor, workers=given["workers"],
+            max_seconds=given["max_seconds"], progress="auto",
+        )  # fmt: skip
+    return done.power, {"run": done.blocks.to_dict()}
 
 
 def _known(asked: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ from simtrack.power.question import (
     is_enough,
     run_block,
     simulation_error,
+    study_results,
     wanted_draws,
 )
 from simtrack.power.search import Plan, PlanPoint, plan
@@ -51,6 +52,7 @@ __all__ = [
     "power_of",
     "run_block",
     "simulation_error",
+    "study_results",
     "type_one_error",
     "wanted_draws",
 ]

@@ -10,6 +10,7 @@ import numpy as np
 
 from simtrack.agents.agent import Agent
 from simtrack.analysis.named import Analysis
+from simtrack.analysis.named_results import Results
 from simtrack.counts import Counts
 from simtrack.design import Design
 from simtrack.errors import InputError
@@ -17,7 +18,15 @@ from simtrack.power.goals import Differs, Goal
 from simtrack.power.tally import Tally, tally
 from simtrack.validate import integer, real
 
-__all__ = ["Question", "block_count", "is_enough", "run_block", "simulation_error", "wanted_draws"]
+__all__ = [
+    "Question",
+    "block_count",
+    "is_enough",
+    "run_block",
+    "simulation_error",
+    "study_results",
+    "wanted_draws",
+]
 
 #: A share of 0 or 1 among few draws is no certainty: its error is taken as at least 1 / n.
 _LEAST = 1.0
@@ -106,17 +115,22 @@ def run_block(question: Question, index: int, *, threads: int = 1) -> Tally:
     """Draw and analyse block `index`: a pure function of the question and the index."""
     start = question.block * integer("index", index, 0, block_count(question) - 1)
     draws = range(start, min(start + question.block, question.max_draws))
+    results = study_results(question, draws, threads=threads)
+    return tally(
+        results, question.goal, question.analysis, truth=question.truth, null=question.null
+    )
+
+
+def study_results(question: Question, draws: range, *, threads: int = 1) -> Results:
+    """Draw and analyse these studies: a pure function of the question and the draws."""
     batch = question.agent.counts(question.design, draws, question.seed, threads=threads)
     top, bottom, weights = question.analysis.arrays(batch)
     if question.interim is not None:
         top, bottom = _with_observed(question, top, bottom)
-    results = question.analysis.run_arrays(
+    return question.analysis.run_arrays(
         top, bottom, weights,
         alternative=question.goal.side, level=question.goal.level(question.analysis),
     )  # fmt: skip
-    return tally(
-        results, question.goal, question.analysis, truth=question.truth, null=question.null
-    )
 
 
 def is_enough(question: Question, so_far: Tally) -> bool:

@@ -1,0 +1,116 @@
+"""`simtrack plan`: how many clusters and repetitions does a target power take?"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simtrack.cli.rehearse import described, progress_line, rehearsal_of
+from simtrack.errors import InputError
+
+if TYPE_CHECKING:
+    from simtrack.power import Plan
+    from simtrack.runs.rehearsal import Rehearsal
+
+_EPILOG = """\b
+Examples:
+  simtrack plan --rate 0.85 --drop 0.15 --icc 0.2 --over clusters=6:60
+  simtrack plan study.toml --over clusters=6:60:2 --over repetitions=1,3,5 --usd-per-call 0.01
+  simtrack plan study.toml --target 0.9 --budget 50 --figure front.png
+\b
+Every design in range is looked at, since power is a sawtooth: "first" is the smallest
+that works, "from" the one from which all larger ones in range work.
+"""
+_DEFAULT = ("clusters=6:60",)
+
+
+@click.command(epilog=_EPILOG)
+@described
+@click.option("--target", type=float, help="Target power [0.8].")
+@click.option("--over", multiple=True, metavar="NAME=RANGE",
+              help="clusters or repetitions: A:B, A:B:STEP or A,B,C [clusters=6:60].")  # fmt: skip
+@click.option("--alpha", type=float, help="Level of the test [0.05].")
+@click.option("--mcse", type=float, help="Monte Carlo standard error of a power [0.01].")
+@click.option("--usd-per-call", type=float, help="Price of one trial.")
+@click.option("--budget", type=float, help="Most dollars to spend.")
+@click.option("--figure", type=click.Path(dir_okay=False), help="Draw to a .png, .svg or .pdf.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def plan(as_json: bool, **given: Any) -> None:
+    """The smallest or cheapest design with the target power: STUDY.toml, or two arms by options."""
+    from simtrack.power import plan as compute
+    from simtrack.price import Price
+
+    study = rehearsal_of(given)
+    if study.analysis is None:
+        raise InputError("[analysis]", "in the study file, to say how it will be analysed")
+    asked: dict[str, Any] = {"mcse": 0.01} | dict(study.settings["plan"])
+    over = asked.pop("over", {}) if not given["over"] else {}
+    over = dict(over) or dict(_range(text) for text in given["over"] or _DEFAULT)
+    renamed = {"target": "target_power", "alpha": "alpha", "mcse": "mcse", "budget": "budget_usd"}
+    asked |= {new: given[old] for old, new in renamed.items() if given[old] is not None}
+    known = ("target_power", "alpha", "alternative", "mcse", "max_draws", "block", "budget_usd",
+             "exact")  # fmt: skip
+    for key in asked:
+        if key not in known:
+            raise InputError("key", f"one of {', '.join(known)}", repr(key), where="[plan]")
+    price = study.price if given["usd_per_call"] is None else Price(given["usd_per_call"])
+    found = compute(
+        study.agent, study.design, study.analysis, over=over, price=price, seed=given["seed"],
+        progress=progress_line("plan"), **asked,
+    )  # fmt: skip
+    if given["figure"]:
+        from simtrack.plots import plan_plot, save_figure
+
+        save_figure(plan_plot(found), given["figure"])
+    if as_json:
+        print(json.dumps(found.to_dict(), indent=1, ensure_ascii=False))
+    else:
+        _show(study, found)
+
+
+def _range(text: str) -> tuple[str, list[int]]:
+    """Read "clusters=6:60", "clusters=6:60:2" or "repetitions=1,3,5"."""
+    name, sign, values = text.partition("=")
+    try:
+        if not sign:
+            raise ValueError
+        if ":" in values:
+            low, high, step = ([int(v) for v in values.split(":")] + [1])[:3]
+            return name.strip(), list(range(low, high + 1, step))
+        return name.strip(), [int(v) for v in values.split(",")]
+    except ValueError:
+        rule = "of the form clusters=6:60, clusters=6:60:2 or repetitions=1,3,5"
+        raise InputError("--over", rule, repr(text)) from None
+
+
+def _show(study: Rehearsal, found: Plan) -> None:
+    from simtrack.report.table import Table
+
+    print(f"Target power {found.target_power:g}: {found.analysis}, {found.goal}")
+    if found.why is not None:
+        print(f"Impossible in range: {found.why}")
+    for name, point in (("first that works", found.first), ("all work from", found.all_larger),
+                        ("cheapest", found.cheapest if found.first is None else None)):  # fmt: skip
+        if point is not None:
+            print(f"  {name:<17} {_place(point.settings)}: power {point.power:.3f}"
+                  f"{'' if point.mcse is None else f' ± {point.mcse:.3f}'}, {point.trials:,} trials"
+                  f"{'' if point.cost_usd is None else f', ${point.cost_usd:,.2f}'}")  # fmt: skip
+    rows = [
+        (*(str(v) for _, v in p.settings), f"{p.trials:,}",
+         "–" if p.cost_usd is None else f"{p.cost_usd:,.2f}",
+         "–" if p.power is None else f"{p.power:.3f}",
+         "exact" if p.mcse is None else f"{p.mcse:.3f}")
+        for p in found.front
+    ]  # fmt: skip
+    if rows:
+        print()
+        heads = (*found.over, "trials", "$", "power", "mcse")
+        Table("Designs to which no other is better in both cost and power:", heads, rows).show()
+    for note in found.notes:
+        print(f"Note: {note}")
+
+
+def _place(settings: tuple[tuple[str, int], ...]) -> str:
+    return ", ".join(f"{value} {name}" for name, value in settings)
