@@ -73,8 +73,8 @@ def power(as_json: bool, **given: Any) -> None:
         _show(study, found, interim)
         if extra:
             run = extra["run"]
-            print(f"  run                   {run['n_replicates_done']:,} of at most "
-                  f"{run['n_replicates_planned']:,} studies, stopped: {run['stopped']}; "
+            print(f"  run                   {run['n_blocks_done']:,} of at most "
+                  f"{run['n_blocks_planned']:,} blocks, stopped: {run['stopped']}; "
                   f"sha256 {run['sha256'][:16]}")  # fmt: skip
 
 
@@ -85,11 +85,11 @@ def _long_run(
     from contextlib import ExitStack
 
     from simtrack.power import Differs, Question
-    from simtrack.runs.power_run import run_power
+    from simtrack.runs.blocks_power import run_power
 
     alpha, side = asked.pop("alpha", 0.05), asked.pop("alternative", "two-sided")
-    for name in ("exact", "threads"):
-        asked.pop(name, None)
+    exact = asked.pop("exact", "auto")
+    asked.pop("threads", None)
     if study.analysis is None:
         raise InputError("[analysis]", "in the study file")
     question = Question(study.design, study.agent, study.analysis, Differs(alpha, side),
@@ -100,11 +100,11 @@ def _long_run(
             from simtrack.runs.dask_executor import DaskExecutor
 
             executor = stack.enter_context(DaskExecutor(given["dask"]))
-        done = run_power(
-            question, folder=given["folder"], executor=executor, workers=given["workers"],
+        found, blocks = run_power(
+            question, exact=exact, folder=given["folder"], executor=executor, workers=given["workers"],
             max_seconds=given["max_seconds"], progress="auto",
         )  # fmt: skip
-    return done.power, {"run": done.blocks.to_dict()}
+    return found, {} if blocks is None else {"run": blocks.to_dict()}
 
 
 def _known(asked: dict[str, Any]) -> None:
