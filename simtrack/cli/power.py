@@ -101,7 +101,8 @@ def _long_run(
 
             executor = stack.enter_context(DaskExecutor(given["dask"]))
         found, blocks = run_power(
-            question, exact=exact, folder=given["folder"], executor=executor, workers=given["workers"],
+            question, exact=exact, folder=given["folder"], executor=executor,
+            workers=given["workers"],
             max_seconds=given["max_seconds"], progress="auto",
         )  # fmt: skip
     return found, {} if blocks is None else {"run": blocks.to_dict()}
