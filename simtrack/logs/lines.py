@@ -8,27 +8,29 @@ from typing import TypeVar
 from simtrack.counts import Loss
 from simtrack.errors import DataError
 
-__all__ = ["read_lines", "split_lines"]
+__all__ = ["Span", "read_lines", "spans"]
 
 T = TypeVar("T")
+#: A line's number from 1, and where it starts and ends.
+Span = tuple[int, int, int]
 
 
-def split_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
-    r"""Yield (line, text) of every line that is not blank, split at line feeds and nowhere else.
+def spans(data: bytes) -> Iterator[Span]:
+    r"""Yield (line, start, end) of every line that is not blank, split at line feeds alone.
 
     Examples
     --------
-    >>> list(split_lines(b'{"a": 1}\n\n{"a": "\xe2\x80\xa8"}\n'))
-    [(1, b'{"a": 1}'), (3, b'{"a": "\xe2\x80\xa8"}')]
+    >>> list(spans(b'{"a": 1}\n\n{"a": "\xe2\x80\xa8"}\n'))
+    [(1, 0, 8), (3, 10, 22)]
     """
     start, line = 0, 0
     while start < len(data):
         end = data.find(b"\n", start)
         end = len(data) if end < 0 else end
         line += 1
-        text = data[start:end]
-        if text and not text.isspace():
-            yield line, text
+        first = data[start : min(end, start + 64)]
+        if first and (not first.isspace() or data[start:end].strip()):
+            yield line, start, end
         start = end + 1
 
 
@@ -49,11 +51,11 @@ def read_lines(
     """
     found: list[tuple[int, T]] = []
     failed: tuple[int, DataError] | None = None
-    for line, text in split_lines(data):
+    for line, start, end in spans(data):
         if failed is not None:
             break
         try:
-            found.append((line, decode_line(text, f"{label}: line {line}")))
+            found.append((line, decode_line(data[start:end], f"{label}: line {line}")))
         except DataError as error:
             failed = line, error
     else:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from simtrack.counts import Loss, Losses
 from simtrack.errors import DataError
 from simtrack.logs.columns import LABEL_COLUMNS_MAX, listed
 from simtrack.logs.decode import Decoded, decode_record
+from simtrack.logs.lines import spans
 from simtrack.logs.tables.roles import USUAL
-from simtrack.logs.tables.skipping import HEAD_RECORDS, Skipped, heavy_keys, light_decoder, spans
+from simtrack.logs.tables.skipping import HEAD_RECORDS, LightRows, Skipped, heavy_keys
 from simtrack.logs.tables.table import Table
 
 __all__ = ["kept_keys", "read_json_lines"]
@@ -35,36 +36,42 @@ def read_json_lines(data: bytes, label: str, wanted: Collection[str] = ()) -> Ta
     where = list(spans(data))
     records: list[dict[str, Any]] = []
     heavy: set[str] = set()
-    light: Callable[[bytes], dict[str, Any] | None] | None = None
+    rows: LightRows | None = None
     torn = ""
     for line, start, end in where:
         text = data[start:end]
-        record = light(text) if light is not None else None
-        if record is None:
-            try:
-                record = decode_record(text, f"{label}: line {line}", seen)
-            except DataError as error:
-                if line != where[-1][0] or not records:
-                    raise DataError(f"{error} Mend or remove the line.") from None
-                torn = f"line {line} is torn (the file ends inside a record)"
-                continue
+        if rows is not None and rows.add_line(text):
+            continue
+        try:
+            record = decode_record(text, f"{label}: line {line}", seen)
+        except DataError as error:
+            if line != where[-1][0] or not records:
+                raise DataError(f"{error} Mend or remove the line.") from None
+            torn = f"line {line} is torn (the file ends inside a record)"
+            continue
         if not isinstance(record, dict):
             raise DataError(
                 f"{label}: line {line} must be a JSON object, got {type(record).__name__}."
             )
+        if rows is not None:
+            rows.add_record(record)
+            continue
         records.append(record)
         if len(records) == HEAD_RECORDS and (heavy := heavy_keys(records, wanted)):
-            light = light_decoder(records, heavy)
+            rows = LightRows(records, heavy)
+    where = where[: len(where) - bool(torn)]
+    if rows is None:
+        names, dropped = kept_keys(records, wanted)
+        columns: dict[str, Sequence[Any]] = {n: [r.get(n) for r in records] for n in names}
+    else:
+        found = rows.columns()
+        order = list(dict.fromkeys([*(n for r in records for n in r), *found]))
+        names, dropped = kept_keys([*records, dict.fromkeys(order)], wanted)
+        columns = {n: found[n] if n in found else Skipped(n, data, where) for n in names}
     notes = [f"{torn}: its record is counted as missing"] if torn else []
-    names, dropped = kept_keys(records, wanted)
     notes += [*seen.notes(), *dropped]
-    kept = where[: len(records)]
-    columns: dict[str, Sequence[Any]] = {
-        name: Skipped(name, data, kept) if name in heavy else [r.get(name) for r in records]
-        for name in names
-    }
     losses = Losses.of([Loss("missing", int(bool(torn)), torn, (("source", label),))])
-    return Table(label, columns, [line for line, _, _ in kept], losses, tuple(notes))
+    return Table(label, columns, [line for line, _, _ in where], losses, tuple(notes))
 
 
 def kept_keys(

@@ -154,6 +154,7 @@ def _looks_numeric(values: Sequence[Any]) -> bool:
 
 
 def _is_labelling(values: Sequence[Any]) -> bool:
+    """Say whether a column holds short scalars alone; stops at the first that is none."""
     return not any(
         isinstance(v, (dict, list)) or (isinstance(v, str) and len(v) > LABEL_MAX_CHARACTERS)
         for v in values

@@ -6,32 +6,20 @@ in the first records are therefore skipped, and decoded only if a row is asked f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 
 from simtrack.logs.decode import Decoded, decode_record
+from simtrack.logs.lines import Span
 from simtrack.logs.tables.roles import LABEL_MAX_CHARACTERS, USUAL
 
-__all__ = ["HEAD_RECORDS", "Skipped", "heavy_keys", "light_decoder", "spans"]
+__all__ = ["HEAD_RECORDS", "LightRows", "Skipped", "heavy_keys"]
 
 #: Records that are decoded whole before anything is skipped.
 HEAD_RECORDS = 64
-Span = tuple[int, int, int]
-
-
-def spans(data: bytes) -> Iterator[Span]:
-    """Yield (line, start, end) of every line that is not blank, split at line feeds alone."""
-    start, line = 0, 0
-    while start < len(data):
-        end = data.find(b"\n", start)
-        end = len(data) if end < 0 else end
-        line += 1
-        first = data[start : min(end, start + 64)]
-        if first and (not first.isspace() or data[start:end].strip()):
-            yield line, start, end
-        start = end + 1
 
 
 def heavy_keys(head: Sequence[Mapping[str, Any]], wanted: Collection[str]) -> set[str]:
@@ -49,34 +37,64 @@ def heavy_keys(head: Sequence[Mapping[str, Any]], wanted: Collection[str]) -> se
     }
 
 
-def light_decoder(
-    head: Sequence[Mapping[str, Any]], heavy: Collection[str]
-) -> Callable[[bytes], dict[str, Any] | None]:
-    """Give a function from a line to its light keys, None where the line is not like the first.
+class LightRows:
+    """The rows of a file in which some keys are skipped: tuples of the others, in one order.
 
-    A line that strict JSON forbids, that has a key which the first records lack, or that is no
-    object is not like them, and is to be decoded whole.
+    Parameters
+    ----------
+    head : sequence of dict
+        The first records, decoded whole.
+    heavy : collection of str
+        The keys that are skipped.
     """
-    names = list(dict.fromkeys(name for record in head for name in record))
-    fields = {f"f{k}": name for k, name in enumerate(names)}
-    kind = msgspec.defstruct(
-        "Line",
-        [(f, msgspec.Raw if name in heavy else Any, None) for f, name in fields.items()],
-        rename=fields.__getitem__,
-        forbid_unknown_fields=True,
-        gc=False,
-    )
-    decode = msgspec.json.Decoder(kind).decode
-    light = [(f, name) for f, name in fields.items() if name not in heavy]
 
-    def decoded(line: bytes) -> dict[str, Any] | None:
+    def __init__(self, head: Sequence[Mapping[str, Any]], heavy: Collection[str]) -> None:
+        every = list(dict.fromkeys(name for record in head for name in record))
+        self.names = [name for name in every if name not in heavy]
+        self._heavy = frozenset(heavy)
+        self._extra: dict[str, dict[int, Any]] = {}
+        self._rows = [tuple(record.get(name) for name in self.names) for record in head]
+        fields = {f"f{k}": name for k, name in enumerate(every)}
+        kind = msgspec.defstruct(
+            "Line",
+            [(f, msgspec.Raw if name in heavy else Any, None) for f, name in fields.items()],
+            rename=fields.__getitem__,
+            forbid_unknown_fields=True,
+            gc=False,
+        )
+        self._decode = msgspec.json.Decoder(kind).decode
+        light = [f for f, name in fields.items() if name not in heavy]
+        # An attribute that every object has stands behind them, so that there are always several.
+        self._take = attrgetter(*light, "__class__", "__class__")
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add_line(self, line: bytes) -> bool:
+        """Add a line that is like the first ones: strict JSON with no other key; else say no."""
         try:
-            found = decode(line)
+            found = self._decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return None
-        return {name: getattr(found, field) for field, name in light}
+            return False
+        self._rows.append(self._take(found)[:-2])
+        return True
 
-    return decoded
+    def add_record(self, record: Mapping[str, Any]) -> None:
+        """Add a line that was decoded whole."""
+        row = len(self._rows)
+        self._rows.append(tuple(record.get(name) for name in self.names))
+        known = self._heavy.union(self.names)
+        for name, value in record.items():
+            if name not in known:
+                self._extra.setdefault(name, {})[row] = value
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Give the columns that were not skipped; a key that a record lacks is None there."""
+        turned = zip(*self._rows, strict=True) if self.names else ()
+        found: dict[str, Sequence[Any]] = dict(zip(self.names, turned, strict=True))
+        for name, values in self._extra.items():
+            found[name] = [values.get(row) for row in range(len(self._rows))]
+        return found
 
 
 class Skipped(Sequence[Any]):

@@ -191,6 +191,8 @@ def _numbers(table: Table, column: str) -> NDArray[np.float64]:
 
 def _scalars(table: Table, column: str) -> Sequence[Any]:
     values = table.columns[column]
+    if {dict, list}.isdisjoint(map(type, values)):
+        return values
     for line, value in zip(table.lines, values, strict=True):
         if isinstance(value, (dict, list)):
             raise DataError(
