@@ -48,7 +48,8 @@ def paired_cluster_t(
     df = np.maximum(n - 1.0, 1.0)
     se = np.sqrt(squares / df / np.maximum(n, 1.0))
     t = np.divide(mean, se, out=np.zeros_like(mean), where=se > 0.0)
-    half = stdtrit(df, 0.5 * (1.0 + level)) * se
+    some, which = np.unique(df, return_inverse=True)  # the quantile is dear
+    half = stdtrit(some, 0.5 * (1.0 + level))[which] * se
     pvalue = {
         "two-sided": lambda: 2.0 * stdtr(df, -np.abs(t)),
         "greater": lambda: stdtr(df, -t),

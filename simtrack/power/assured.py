@@ -28,8 +28,8 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 class CanDraw(Protocol):
     """A fit with its uncertainty: draw i is an agent that the pilot is compatible with."""
 
-    def draw(self, seed: int, i: int) -> Agent:
-        """Give agent i of a seed."""
+    def draw(self, seed: int, index: int, /) -> Agent:
+        """Give one agent: the same for this seed and index, always."""
         ...
 
 
