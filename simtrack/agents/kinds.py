@@ -11,6 +11,7 @@ from simtrack.agents.paired import PairedAgent
 from simtrack.agents.recall import RecallAgent
 from simtrack.agents.relapse import RelapseAgent
 from simtrack.agents.stage import StageAgent
+from simtrack.agents.trajectory import TrajectoryAgent
 from simtrack.errors import InputError
 
 __all__ = ["KINDS", "agent_from_dict"]
@@ -23,6 +24,7 @@ KINDS["recall"] = RecallAgent
 KINDS["relapse"] = RelapseAgent
 KINDS["gate"] = GateAgent
 KINDS["stage"] = StageAgent
+KINDS["trajectory"] = TrajectoryAgent
 
 
 def agent_from_dict(data: Mapping[str, Any]) -> Any:
