@@ -14,6 +14,7 @@ from simtrack.agents.heterogeneity import (
 from simtrack.agents.kinds import KINDS, agent_from_dict
 from simtrack.agents.paired import PairedAgent
 from simtrack.agents.recall import RecallAgent
+from simtrack.agents.recall_outcomes import OutcomeAgent
 from simtrack.agents.recall_repair import Anchoring, Reinstatement
 from simtrack.agents.relapse import RelapseAgent
 from simtrack.agents.relapse_probe import probe_discrimination
@@ -27,6 +28,7 @@ __all__ = [
     "ClusterLaw",
     "ClusteredAgent",
     "GateAgent",
+    "OutcomeAgent",
     "PairedAgent",
     "RecallAgent",
     "Reinstatement",

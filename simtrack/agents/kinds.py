@@ -9,6 +9,7 @@ from simtrack.agents.clustered import ClusteredAgent
 from simtrack.agents.gate import GateAgent
 from simtrack.agents.paired import PairedAgent
 from simtrack.agents.recall import RecallAgent
+from simtrack.agents.recall_outcomes import OutcomeAgent
 from simtrack.agents.relapse import RelapseAgent
 from simtrack.agents.stage import StageAgent
 from simtrack.agents.trajectory import TrajectoryAgent
@@ -23,6 +24,7 @@ KINDS["paired"] = PairedAgent
 KINDS["recall"] = RecallAgent
 KINDS["relapse"] = RelapseAgent
 KINDS["gate"] = GateAgent
+KINDS["outcome"] = OutcomeAgent
 KINDS["stage"] = StageAgent
 KINDS["trajectory"] = TrajectoryAgent
 

@@ -12,10 +12,20 @@ from typing import Final
 
 from simtrack.agents.presets_cited import Input, Preset
 from simtrack.agents.recall import RecallAgent
+from simtrack.agents.recall_outcomes import OutcomeAgent
 from simtrack.agents.recall_repair import Anchoring, Reinstatement
 from simtrack.errors import InputError
 
-__all__ = ["ANCHORING", "DEPTHS", "MODELS", "RECOVERY", "statetrack"]
+__all__ = [
+    "ANCHORING",
+    "DEPTHS",
+    "LEDGER_ARMS",
+    "MODELS",
+    "RECOVERY",
+    "statetrack",
+    "statetrack_ledger",
+    "statetrack_recovery",
+]
 
 #: Turns since the rule in the core benchmark.
 DEPTHS: Final = (3, 5, 7, 10, 12)
@@ -50,6 +60,9 @@ ANCHORING: Final = {
     "Gemini-3.1-Pro": (54.0, 78.4, 1.3),
     "Qwen3.6-Plus": (96.0, 98.4, None),
 }
+#: Of 35 answers after a rule was changed: stale, following the change
+#: (statetrack/table18_dynamic.csv; percentages times 35).
+LEDGER_ARMS: Final = {"base": (1, 33), "stale": (26, 7), "updated": (0, 34)}
 #: Shares of what anchoring recovers: prepending, predicates (statetrack/text_claims.csv, ST65 and
 #: ST68); verification is the rest (ST70).
 _PREPEND, _PREDICATES = 0.62, 0.14
@@ -85,6 +98,37 @@ def statetrack(model: str) -> Preset:
     recall = sum(lines[-1][1][:2])
     agent = RecallAgent(lines, slope=slope / recall, anchor_depth=_LAST, repairs=_repairs(model))
     return Preset(model, agent, _inputs(model), _ASSUMED)
+
+
+def statetrack_recovery() -> Preset:
+    """Which outcome agent stands for what restating the rule mends? Condition: `model`."""
+    lines = [
+        ({"model": model}, Reinstatement(full / n, partial / n).shares)
+        for model, (n, full, partial) in RECOVERY.items()
+    ]
+    source = "statetrack/table7_reinstatement.csv"
+    inputs = tuple(
+        Input(f"fully, at least in part, of collapsed, {m}", f"{full}, {partial} of {n}", source)
+        for m, (n, full, partial) in RECOVERY.items()
+    )
+    return Preset("recovery", OutcomeAgent("recovery", lines), inputs, _ASSUMED[-1:])
+
+
+def statetrack_ledger() -> Preset:
+    """Which outcome agent stands for answers after a rule was changed? Condition: `arm`.
+
+    Arms: base (no ledger), stale (the ledger holds the revoked rule) and updated.
+    """
+    lines = [
+        ({"arm": arm}, (stale / 35, clean / 35, (35 - stale - clean) / 35))
+        for arm, (stale, clean) in LEDGER_ARMS.items()
+    ]
+    inputs = tuple(
+        Input(f"stale, updated or clean, {arm}", f"{stale}, {clean} of 35",
+              "statetrack/table18_dynamic.csv")
+        for arm, (stale, clean) in LEDGER_ARMS.items()
+    )  # fmt: skip
+    return Preset("ledger", OutcomeAgent("ledger", lines), inputs, _ASSUMED[-1:])
 
 
 _ASSUMED: Final = (

@@ -15,9 +15,12 @@ from simtrack.agents.presets_rebind import REBIND, REPETITIONS, TASKS, rebind
 from simtrack.agents.presets_statetrack import (
     ANCHORING,
     DEPTHS,
+    LEDGER_ARMS,
     MODELS,
     RECOVERY,
     statetrack,
+    statetrack_ledger,
+    statetrack_recovery,
 )
 from simtrack.agents.relapse_exact import cell_shares, contrast_moments
 from simtrack.design import Design
@@ -120,7 +123,13 @@ def test_the_runtime_owned_gates_succeed_as_printed():
 
 @pytest.mark.parametrize(
     "preset",
-    [*(statetrack(m) for m in MODELS), *(rebind(b) for b in REBIND), *(gate_preset(d) for d in B1)],
+    [
+        *(statetrack(m) for m in MODELS),
+        *(rebind(b) for b in REBIND),
+        *(gate_preset(d) for d in B1),
+        statetrack_recovery(),
+        statetrack_ledger(),
+    ],
     ids=lambda preset: preset.name,
 )
 def test_presets_are_data_and_cite_their_sources(preset):
@@ -161,6 +170,15 @@ def test_statetrack_numbers_are_those_of_the_tables(shared):
     for model, (base, anchored, _) in ANCHORING.items():
         assert float(ssa[model, "baseline"]["value_percent"]) == base
         assert float(ssa[model, "ssa"]["value_percent"]) == anchored
+
+
+@pytest.mark.shared
+def test_ledger_numbers_are_those_of_the_table(shared):
+    found = rows(shared, "statetrack/table18_dynamic.csv")
+    for row, (arm, (stale, clean)) in zip(found, LEDGER_ARMS.items(), strict=True):
+        assert int(row["stale_enforced"]) == stale
+        assert round(100 * clean / 35, 1) == float(row["updated_clean_percent"])
+        assert arm.split("_")[0] in row["condition"]
 
 
 @pytest.mark.shared

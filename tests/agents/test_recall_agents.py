@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from simtrack.agents.recall import RecallAgent
+from simtrack.agents.recall_outcomes import OutcomeAgent
 from simtrack.agents.recall_repair import Anchoring, Reinstatement
 from simtrack.design import Design
 from simtrack.errors import InputError
@@ -152,6 +153,27 @@ def test_records_are_the_first_study():
         what = CATALOGUE[name]
         assert isinstance(what, Estimand)
         assert what.totals(counts).rates() == pytest.approx(what.totals(first).rates())
+
+
+def test_outcomes_of_a_table_are_drawn_and_expected_alike():
+    lines = [({"arm": "stale"}, (0.7, 0.2, 0.1)), ({}, (0.05, 0.9, 0.05))]
+    agent = OutcomeAgent("ledger", lines)
+    design = Design(5, 7, {"arm": ("base", "stale")})
+    batch = agent.counts(design, 2000, seed=1)
+    assert OutcomeAgent.from_dict(agent.to_dict()) == agent
+    for arm, share in (("base", 0.05), ("stale", 0.7)):
+        stale = CATALOGUE["stale_enforcement"]
+        assert isinstance(stale, Estimand)
+        top, bottom = stale.at(arm=arm).batch(batch)
+        # 70,000 answers: six SD
+        bound = 6 * math.sqrt(share * (1 - share) / 70_000)
+        assert abs(top.sum() / bottom.sum() - share) < bound
+        assert agent.expectation(stale.at(arm=arm), design) == pytest.approx(share, abs=CLOSE)
+    part = agent.counts(design.with_(clusters=3), range(5, 8), 1, threads=2, chunk=1).cells
+    np.testing.assert_array_equal(part, batch.cells[5:8, :3])
+    assert agent.records(design, 1).counts(cluster="scenario", by=["arm"]).n == 70
+    with pytest.raises(InputError, match="shares of FULL, PARTIAL, NONE that sum to 1"):
+        OutcomeAgent("recovery", (0.5, 0.6, 0.1))
 
 
 def test_plain_data_makes_an_equal_agent():
