@@ -3,9 +3,9 @@
 A study has 12 scenarios, 5 checkpoints, 20 repetitions and 2 arms. Three analyses of the paired
 difference: cluster t, exact sign-flip, percentile cluster bootstrap. The peer is the loop that one
 would write with NumPy and SciPy: draw, `ttest_1samp`, `permutation_test` (which lists all 4,096
-patterns), 10,000 resamples by multinomial weights. The answers are asserted equal on the same studies first:
-t and sign-flip to rounding, the bootstrap within the peer's Monte Carlo error (ours is exact).
-The peer runs some hundred studies, ours the same number and then all ten thousand.
+patterns), 10,000 resamples by multinomial weights. The answers are asserted equal on the same
+studies first: t and sign-flip to rounding, the bootstrap within the peer's Monte Carlo error (ours
+is exact). The peer runs a hundred studies, ours as many and then all ten thousand.
 """
 
 from __future__ import annotations

@@ -118,6 +118,7 @@ class Power:
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON."""
         plain = asdict(self) | {"reasons": dict(self.reasons), "notes": list(self.notes)}
+        plain["truth"] = None if math.isnan(self.truth) else self.truth
         return {"schema": "simtrack.power/1"} | plain | {"bounds": list(self.bounds)}
 
     def __repr__(self) -> str:
@@ -234,9 +235,11 @@ def power_of(question: Question, found: Tally, *, exact: bool = False) -> Power:
         ends = clopper_pearson(int(found.met), int(found.ok), level=_LEVEL)
         low, high = (float(end) for end in ends)
     missing = found.n - found.ok
-    size = abs(question.truth - question.null)
+    truth = question.truth
+    known = not math.isnan(truth)
+    size = abs(truth - question.null) if known else 0.0
     width = _ratio(found.sum_width, found.intervals)
-    held = _ratio(found.covered, found.intervals)
+    held = _ratio(found.covered, found.intervals) if known else None
     goal = question.goal
     counts = [0 if exact else int(v) for v in (found.n, found.ok, found.refused, found.failed)]
     return Power(
@@ -253,16 +256,16 @@ def power_of(question: Question, found: Tally, *, exact: bool = False) -> Power:
         reasons=tuple(
             (why, k / found.n) for why, k in zip(REASONS, found.reasons, strict=True) if k
         ),
-        truth=question.truth,
+        truth=truth,
         null=question.null,
-        type_s=_ratio(found.wrong, found.signed),
+        type_s=_ratio(found.wrong, found.signed) if known else None,
         type_m=_ratio(found.sum_size, found.signed * size),
         coverage=held,
         coverage_mcse=_share_error(held, found.intervals, exact),
         mean_width=width,
         sd_width=_spread(found.sum_width, found.sum_width_square, found.intervals),
-        bias=_ratio(found.sum_error, found.estimated),
-        rmse=_root(_ratio(found.sum_square, found.estimated)),
+        bias=_ratio(found.sum_error, found.estimated) if known else None,
+        rmse=_root(_ratio(found.sum_square, found.estimated)) if known else None,
         level=goal.level(question.analysis),
         analysis=question.analysis.name,
         goal=str(goal),
@@ -304,6 +307,8 @@ def _notes(question: Question, found: Tally, share: float | None, exact: bool) -
             f"{(found.n - found.ok) / found.n:.2%} of studies have no answer: they are in no "
             "share, and the bounds count them as misses and as hits"
         )
+    if math.isnan(question.truth):
+        lines.append("the estimand is not defined under this agent: no coverage and no bias")
     error = None if exact else simulation_error(found)
     if error is not None and question.decided_at is None and error > question.mcse:
         lines.append(f"stopped at max_draws before the Monte Carlo error was {question.mcse:g}")

@@ -14,6 +14,7 @@ from simtrack.analysis.named_results import Results
 from simtrack.counts import Counts
 from simtrack.design import Design
 from simtrack.errors import InputError
+from simtrack.estimands import Estimand
 from simtrack.power.goals import Differs, Goal
 from simtrack.power.tally import Tally, tally
 from simtrack.validate import integer, real
@@ -72,6 +73,15 @@ class Question:
         integer("max_draws", self.max_draws, 1)
         integer("block", self.block, 1)
         integer("seed", self.seed, 0)
+        aim, stated = self.goal, "null" in dict(self.analysis.options)
+        if (
+            isinstance(aim, Differs)
+            and isinstance(self.analysis.what, Estimand)
+            and not (stated or aim.null)
+        ):
+            cure = "Use goal=Differs(null=...), Narrow(width), Equivalent(low, high)."
+            raise InputError("goal", f"about a value that {self.analysis.what.name} may have",
+                             "a difference from 0", cure=cure)  # fmt: skip
         if self.interim is not None:
             done = len(self.interim.cluster.compact().levels)
             if not 0 < done < self.design.clusters:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -162,7 +163,7 @@ def plan(
         As for `power`. A design whose power is four standard errors from the target is not
         simulated any further.
     progress : callable (done, total, seconds left), optional
-        Called after every design; seconds are not known and given as NaN.
+        Called after every design.
 
     Examples
     --------
@@ -192,11 +193,12 @@ power 0.82))
     ]
     costs = [cost.of(design.with_(**settings)) for settings in grid]
     within = [s for s, c in zip(grid, costs, strict=True) if cost.allows(c)]
-    points = []
+    points, started = [], time.monotonic()
     for done, settings in enumerate(within):
         points.append(look(settings))
         if progress is not None:
-            progress(done + 1, len(within), float("nan"))
+            spent = time.monotonic() - started
+            progress(done + 1, len(within), spent / (done + 1) * (len(within) - done - 1))
     beyond = sorted((c, k) for k, c in enumerate(costs) if c is not None and not cost.allows(c))
     why = None
     if not any(p.works for p in points):

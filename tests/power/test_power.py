@@ -17,6 +17,7 @@ from simtrack.analysis.named import ANALYSES, NamedAnalysis
 from simtrack.analysis.named_results import FAILED, REASONS, Results
 from simtrack.design import Design
 from simtrack.errors import InputError
+from simtrack.estimands import RATE
 from simtrack.power.answers import combine, power, power_of, type_one_error
 from simtrack.power.goals import Differs, Equivalent, Excludes, Narrow
 from simtrack.power.question import Question, block_count, is_enough, run_block
@@ -316,6 +317,8 @@ def test_conditional_power_keeps_the_observed_clusters():
     [
         (lambda: Differs(alpha=5), "alpha must be strictly between 0 and 1"),
         (lambda: Equivalent(0.2, 0.1), "low must be below high"),
+        (lambda: power(PAIRED, AGENT, analyses.wilson_guarded("rate")),
+         "goal must be about a value that rate may have, got a difference from 0"),
         (lambda: Excludes(0.0), "gain must be other than 0"),
         (lambda: power(PAIRED, AGENT, analyses.paired_cluster_t(*ARM), exact="always"),
          "exact must be auto or never here: paired-cluster-t has no small lattice"),
@@ -326,3 +329,27 @@ def test_conditional_power_keeps_the_observed_clusters():
 def test_bad_questions_are_refused_in_one_line(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+def test_precision_of_the_default_interval():
+    design, agent = Design(12, 20), ClusteredAgent(0.8, 0.1)
+    found = power(
+        design, agent, analyses.wilson_guarded("rate"), goal=Narrow(0.2), max_draws=2000, mcse=1e-3
+    )
+    results = analyses.wilson_guarded("rate").run(agent.counts(design, 2000, 0))
+    width = results.high - results.low
+    assert found.power == (width <= 0.2).mean()
+    assert found.mean_width == pytest.approx(width.mean(), abs=CLOSE)
+    assert found.sd_width == pytest.approx(width.std(), abs=1e-9)
+    assert found.coverage == ((results.low <= 0.8) & (results.high >= 0.8)).mean()
+
+
+def test_an_estimand_without_truth_has_no_coverage_and_says_so():
+    what = RATE.at(arm="gone")
+    analysis = Analysis("clopper-pearson", what)
+    found = power(PAIRED, AGENT, analysis, goal=Narrow(0.2), exact="never", max_draws=100)
+    assert found.power is None
+    assert found.coverage is None
+    assert found.bias is None
+    assert found.to_dict()["truth"] is None
+    assert any("not defined under this agent" in note for note in found.notes)
