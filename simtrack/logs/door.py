@@ -52,8 +52,9 @@ def read_log(
         Inspect archives: read every sample, or only the summaries that Inspect keeps beside
         them: faster, but long metadata may be cut and some versions leave stale rows.
     salvage : bool
-        Read what is whole of a truncated or damaged `.eval` archive: its members are found one by
-        one and checked, and notes name those that are lost. Without it such a file is refused.
+        Read what is whole of a truncated or damaged `.eval` archive, whose members are found one
+        by one and checked, or of JSON lines with damaged ones among them. What is lost is counted
+        as missing and named in notes. Without it such a file is refused.
 
     Raises
     ------

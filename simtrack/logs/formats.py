@@ -131,7 +131,7 @@ def _tau_simulation(path: Path, content: Content, label: str, request: Request) 
 def _lm_eval_samples(path: Path, content: Content, label: str, request: Request) -> Records:
     if request.map:  # the user says what the columns are
         return _json_lines(path, content, label, request)
-    return lm_eval.read_samples(path, content.data, label, request.metric)
+    return lm_eval.read_samples(path, content.data, label, request.metric, salvage=request.salvage)
 
 
 def _lm_eval_results(path: Path, content: Content, label: str, request: Request) -> Records:
@@ -147,7 +147,7 @@ def _helm(path: Path, content: Content, label: str, request: Request) -> Records
 def _events(path: Path, content: Content, label: str, request: Request) -> Records:
     if request.map:
         return _json_lines(path, content, label, request)
-    return openai_evals.read_events(content.data, label, request.metric)
+    return openai_evals.read_events(content.data, label, request.metric, salvage=request.salvage)
 
 
 def _eee_aggregate(path: Path, content: Content, label: str, request: Request) -> Records:
@@ -158,7 +158,9 @@ def _eee_aggregate(path: Path, content: Content, label: str, request: Request) -
 def _eee_instances(path: Path, content: Content, label: str, request: Request) -> Records:
     if request.map:
         return _json_lines(path, content, label, request)
-    return every_eval_ever.read_instances(content.data, label, request.metric)
+    return every_eval_ever.read_instances(
+        content.data, label, request.metric, salvage=request.salvage
+    )
 
 
 def _json_array(path: Path, content: Content, label: str, request: Request) -> Records:
@@ -178,7 +180,9 @@ def _arrow(path: Path, content: Content, label: str, request: Request) -> Record
 
 def _json_lines(path: Path, content: Content, label: str, request: Request) -> Records:
     wanted = tuple((request.map or {}).values())
-    return _from_table(tables.read_json_lines(content.data, label, wanted), request)
+    return _from_table(
+        tables.read_json_lines(content.data, label, wanted, salvage=request.salvage), request
+    )
 
 
 def _one_line(path: Path, content: Content, label: str, request: Request) -> Records:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from simtrack.counts import Loss
 from simtrack.errors import DataError
+from simtrack.logs.columns import listed
 
-__all__ = ["Span", "read_lines", "spans"]
+__all__ = ["Span", "damage", "read_lines", "spans"]
 
 T = TypeVar("T")
 #: A line's number from 1, and where it starts and ends.
@@ -35,9 +36,11 @@ def spans(data: bytes) -> Iterator[Span]:
 
 
 def read_lines(
-    data: bytes, decode_line: Callable[[bytes, str], T], label: str
+    data: bytes, decode_line: Callable[[bytes, str], T], label: str, *, salvage: bool = False
 ) -> tuple[list[tuple[int, T]], list[Loss], list[str]]:
     """Decode every line; a last one that is torn, as a crash leaves it, is a loss and a note.
+
+    With `salvage`, every line that cannot be decoded is one.
 
     Returns
     -------
@@ -47,21 +50,41 @@ def read_lines(
     Raises
     ------
     DataError
-        A line before the last that cannot be decoded; the message gives the line.
+        Without `salvage`, a line before the last that cannot be decoded; or none that can.
     """
     found: list[tuple[int, T]] = []
-    failed: tuple[int, DataError] | None = None
-    for line, start, end in spans(data):
-        if failed is not None:
+    damaged: list[tuple[int, DataError]] = []
+    last = 0
+    for last, start, end in spans(data):
+        if damaged and not salvage:
             break
         try:
-            found.append((line, decode_line(data[start:end], f"{label}: line {line}")))
+            found.append((last, decode_line(data[start:end], f"{label}: line {last}")))
         except DataError as error:
-            failed = line, error
-    else:
-        if failed is None:
-            return found, [], []
-        if found:
-            torn = f"line {failed[0]} is torn (the file ends inside a record)"
-            return found, [Loss("missing", 1, torn)], [f"{torn}: its record is counted as missing"]
-    raise DataError(f"{failed[1]} Mend or remove the line.") from None
+            damaged.append((last, error))
+    losses, notes = damage([line for line, _ in damaged], last, ())
+    if damaged and (not found or (not salvage and damaged[0][0] != last)):
+        raise DataError(f"{damaged[0][1]} Mend or remove the line.") from None
+    return found, losses, notes
+
+
+def damage(
+    lines: Sequence[int], last: int, where: tuple[tuple[str, str], ...]
+) -> tuple[list[Loss], list[str]]:
+    """Say which lines could not be decoded, as a loss and a note; nothing where there is none.
+
+    Examples
+    --------
+    >>> damage([3], 3, ())[1]
+    ['line 3 is torn (the file ends inside a record): its record is counted as missing']
+    """
+    if not lines:
+        return [], []
+    if list(lines) == [last]:
+        torn = f"line {last} is torn (the file ends inside a record)"
+        return [Loss("missing", 1, torn, where)], [f"{torn}: its record is counted as missing"]
+    names = [str(line) for line in lines]
+    what = f"{len(lines)} damaged lines were passed over ({listed(names, 5)})"
+    loss = Loss("missing", len(lines), "damaged lines, passed over by salvage", where,
+                tuple(f"line {line}" for line in names))  # fmt: skip
+    return [loss], [f"salvaged: {what}: their records are counted as missing"]

@@ -179,3 +179,24 @@ def test_the_two_truncated_public_logs(shared):
     almost = read_log(folder / "derived" / "truncated_no_eocd.eval", salvage=True)
     assert values(almost) == right
     assert "run status" not in " ".join(almost.notes)
+
+
+def test_damaged_lines_are_passed_over_and_counted(tmp_path):
+    """Case H28, the explicit choice: line 3 of 4 is broken in the middle of the file."""
+    path = tmp_path / "t.jsonl"
+    text = '{"id":1,"s":1}\n{"id":2,"s":0}\n{"id":3,"s"\n{"id":4,"s":1}\n{"id":5,"s'
+    path.write_text(text)
+    with pytest.raises(DataError, match="line 3 is not valid JSON"):
+        read_log(path, map={"value": "s"})
+    records = read_log(path, map={"value": "s"}, salvage=True)
+    assert records.factor("unit").values() == ["1", "2", "4"]
+    assert account(records).total("missing") == 2
+    assert any("2 damaged lines were passed over (3, 5)" in note for note in records.notes)
+    rows = [{"doc_id": k, "resps": [], "metrics": ["acc"], "acc": k % 2} for k in range(3)]
+    lines = [json.dumps(row) for row in rows]
+    lines.insert(1, lines[0][:-9])
+    path.write_text("\n".join(lines))
+    with pytest.raises(DataError, match="line 2 is not valid JSON"):
+        read_log(path)
+    salvaged = read_log(path, salvage=True)
+    assert (len(salvaged), account(salvaged).total("missing")) == (3, 1)

@@ -87,7 +87,13 @@ COLUMNS = (
 )
 
 
-def read_instances(data: bytes, label: str, metric: str | Sequence[str] | None = None) -> Records:
+def read_instances(
+    data: bytes,
+    label: str,
+    metric: str | Sequence[str] | None = None,
+    *,
+    salvage: bool = False,
+) -> Records:
     """Read one line a sample, scored by `score` (default) or `is_correct`.
 
     A sample with an `error` is errored; lines of one sample, task and model are numbered as
@@ -95,7 +101,9 @@ def read_instances(data: bytes, label: str, metric: str | Sequence[str] | None =
     up, which a note says.
     """
     seen = Decoded()
-    lines, torn, notes = read_lines(data, lambda text, at: decode(text, Instance, at, seen), label)
+    lines, torn, notes = read_lines(
+        data, lambda text, at: decode(text, Instance, at, seen), label, salvage=salvage
+    )
     rows = _numbered([instance for _, instance in lines])
     chosen = choose_metrics(METRICS, metric or "score", label)
     reader = ScoreReader()

@@ -38,7 +38,12 @@ _RAW = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def read_samples(
-    path: Path, data: bytes, label: str, metric: str | Sequence[str] | None = None
+    path: Path,
+    data: bytes,
+    label: str,
+    metric: str | Sequence[str] | None = None,
+    *,
+    salvage: bool = False,
 ) -> Records:
     """Read one line a document and filter: "exact_match,strict-match" is one metric.
 
@@ -54,7 +59,9 @@ def read_samples(
         line before the last, or no metric.
     """
     seen = Decoded()
-    lines, torn, notes = read_lines(data, lambda text, at: _sample(text, at, seen), label)
+    lines, torn, notes = read_lines(
+        data, lambda text, at: _sample(text, at, seen), label, salvage=salvage
+    )
     _refuse_repeats(lines, label)
     samples = [sample for _, sample in lines]
     metrics, left_out = _metrics(samples)

@@ -64,7 +64,13 @@ COLUMNS = (
 )
 
 
-def read_events(data: bytes, label: str, metric: str | Sequence[str] | None = None) -> Records:
+def read_events(
+    data: bytes,
+    label: str,
+    metric: str | Sequence[str] | None = None,
+    *,
+    salvage: bool = False,
+) -> Records:
     """Read the events: `correct` of each match, and each number of a metrics event.
 
     A sample with an error event and no score is errored, one with neither is unscored. Several
@@ -77,7 +83,9 @@ def read_events(data: bytes, label: str, metric: str | Sequence[str] | None = No
         No sample, or a broken line before the last.
     """
     seen = Decoded()
-    lines, torn, notes = read_lines(data, lambda text, at: decode(text, Event, at, seen), label)
+    lines, torn, notes = read_lines(
+        data, lambda text, at: decode(text, Event, at, seen), label, salvage=salvage
+    )
     events = [event for _, event in lines]
     readings = _readings(events)
     if not readings:

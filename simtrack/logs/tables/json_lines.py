@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from simtrack.counts import Loss, Losses
+from simtrack.counts import Losses
 from simtrack.errors import DataError
 from simtrack.logs.columns import LABEL_COLUMNS_MAX, listed
 from simtrack.logs.decode import Decoded, decode_record
-from simtrack.logs.lines import spans
+from simtrack.logs.lines import damage, spans
 from simtrack.logs.tables.roles import USUAL
 from simtrack.logs.tables.skipping import HEAD_RECORDS, LightRows, Skipped, heavy_keys
 from simtrack.logs.tables.table import Table
@@ -18,12 +18,15 @@ from simtrack.logs.tables.table import Table
 __all__ = ["kept_keys", "read_json_lines"]
 
 
-def read_json_lines(data: bytes, label: str, wanted: Collection[str] = ()) -> Table:
+def read_json_lines(
+    data: bytes, label: str, wanted: Collection[str] = (), *, salvage: bool = False
+) -> Table:
     """Read one JSON object a line into columns; a key that a record lacks is missing there.
 
     U+2028, U+2029 and U+0085 inside strings do not end a line; blank lines are skipped; integers
     are exact; NaN and Infinity are read; lone surrogates become text with a note. A last line
-    that is torn, as a crash leaves it, becomes a loss and a note. Of very many keys the `wanted`,
+    that is torn, as a crash leaves it, becomes a loss and a note; with `salvage` so does every
+    damaged line. Of very many keys the `wanted`,
     those with a usual name and the most frequent are kept, and a note names the others.
 
     Raises
@@ -37,7 +40,7 @@ def read_json_lines(data: bytes, label: str, wanted: Collection[str] = ()) -> Ta
     records: list[dict[str, Any]] = []
     heavy: set[str] = set()
     rows: LightRows | None = None
-    torn = ""
+    damaged: list[int] = []
     for line, start, end in where:
         text = data[start:end]
         if rows is not None and rows.add_line(text):
@@ -45,9 +48,9 @@ def read_json_lines(data: bytes, label: str, wanted: Collection[str] = ()) -> Ta
         try:
             record = decode_record(text, f"{label}: line {line}", seen)
         except DataError as error:
-            if line != where[-1][0] or not records:
+            if not salvage and (line != where[-1][0] or not records):
                 raise DataError(f"{error} Mend or remove the line.") from None
-            torn = f"line {line} is torn (the file ends inside a record)"
+            damaged.append(line)
             continue
         if not isinstance(record, dict):
             raise DataError(
@@ -59,7 +62,11 @@ def read_json_lines(data: bytes, label: str, wanted: Collection[str] = ()) -> Ta
         records.append(record)
         if len(records) == HEAD_RECORDS and (heavy := heavy_keys(records, wanted)):
             rows = LightRows(records, heavy)
-    where = where[: len(where) - bool(torn)]
+    last = where[-1][0] if where else 0
+    gone = set(damaged)
+    where = [span for span in where if span[0] not in gone] if gone else where
+    if damaged and not where:
+        raise DataError(f"{label}: not one line is a whole JSON object.")
     if rows is None:
         names, dropped = kept_keys(records, wanted)
         columns: dict[str, Sequence[Any]] = {n: [r.get(n) for r in records] for n in names}
@@ -68,10 +75,10 @@ def read_json_lines(data: bytes, label: str, wanted: Collection[str] = ()) -> Ta
         order = list(dict.fromkeys([*(n for r in records for n in r), *found]))
         names, dropped = kept_keys([*records, dict.fromkeys(order)], wanted)
         columns = {n: found[n] if n in found else Skipped(n, data, where) for n in names}
-    notes = [f"{torn}: its record is counted as missing"] if torn else []
+    lost, notes = damage(damaged, last, (("source", label),))
     notes += [*seen.notes(), *dropped]
-    losses = Losses.of([Loss("missing", int(bool(torn)), torn, (("source", label),))])
-    return Table(label, columns, [line for line, _, _ in where], losses, tuple(notes))
+    lines = [line for line, _, _ in where]
+    return Table(label, columns, lines, Losses.of(lost), tuple(notes))
 
 
 def kept_keys(
