@@ -271,10 +271,11 @@ def gate_checks() -> Iterator[Check]:
     (ok, dead, premature, other), free = REPLAYED
     p, stopped = completes(ok, dead, premature, other), dead + premature
     # given the 114 that passed the gate, only the stopped ones are open
-    share = min(1.0, max(0.0, p))
-    yield check("StageIF gates", "replay without a gate on markers, of 336", ok + stopped * share,
-                free, math.sqrt(stopped * share * (1 - share)), "App. V, model-emitted gate",
-                "appendix_v_replay.csv", "stopped rollouts go on as the others do")  # fmt: skip
+    own = stopped * multinomial_se(completes, REPLAYED[0])
+    yield check("StageIF gates", "replay without a gate on markers, of 336", ok + stopped * p,
+                free, math.hypot(stopped * binomial_se(p, stopped), own),
+                "App. V, model-emitted gate", "appendix_v_replay.csv",
+                "stopped rollouts go on as the others do")  # fmt: skip
 
 
 # --- tables -------------------------------------------------------------------------------------
