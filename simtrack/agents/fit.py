@@ -134,7 +134,14 @@ def _paired(values: Mapping[str, float], fixed: Mapping[str, Any]) -> PairedAgen
     return PairedAgent(rate, icc, values["effect"], values["slope_sd"], fixed["factor"])
 
 
+def _stage(values: Mapping[str, float], fixed: Mapping[str, Any]) -> Any:
+    from simtrack.agents.fit_stage import stage_agent
+
+    return stage_agent(values, fixed)
+
+
 _MAKERS: dict[str, Callable[[Mapping[str, float], Mapping[str, Any]], Any]] = {
     "clustered": _clustered,
     "paired": _paired,
+    "stage": _stage,
 }

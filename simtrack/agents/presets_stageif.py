@@ -21,6 +21,7 @@ from simtrack.agents.presets_stageif_data import (
 )
 from simtrack.agents.stage import StageAgent
 from simtrack.agents.stage_effects import ClusterEffect, logit_mean
+from simtrack.agents.stage_leaves import chain_nodes
 from simtrack.agents.stage_tables import POSITIONS
 from simtrack.errors import InputError
 from simtrack.taxonomy import STAGES
@@ -241,12 +242,9 @@ def _wrong_share() -> float:
 def _chain(
     nodes: dict[str, dict[str, float]], place: str, lost: tuple[float, float, float], clean: float
 ) -> None:
-    """Write the four nodes that give these shares of divergence, omission, malformed, CLEAN."""
-    left = 1.0
-    for node, share in zip(("speaks", "emits", "well_formed"), lost, strict=True):
-        nodes[node][place] = 1.0 - share / left if left > 0.0 else 1.0
-        left -= share
-    nodes["right"][place] = min(1.0, clean / left) if left > 1e-12 else 1.0
+    """Write the nodes of a place from its shares of divergence, omission, malformed and CLEAN."""
+    for node, rate in chain_nodes(lost, clean).items():
+        nodes[node][place] = rate
 
 
 def _reminder() -> StageAgent:

@@ -9,7 +9,16 @@ from simtrack.agents.stage_tables import POSITIONS
 from simtrack.errors import InputError
 from simtrack.taxonomy import STAGES
 
-__all__ = ["CHAIN", "NONE", "Leaf", "checkpoint", "leaf_share", "on_adherence", "stage_leaves"]
+__all__ = [
+    "CHAIN",
+    "NONE",
+    "Leaf",
+    "chain_nodes",
+    "checkpoint",
+    "leaf_share",
+    "on_adherence",
+    "stage_leaves",
+]
 
 #: The label of what is not there: no report, no stage, no position.
 NONE = "none"
@@ -75,6 +84,23 @@ def checkpoint(cell: Mapping[str, str]) -> dict[str, str]:
     if place in STAGES:
         return {"duty": "1", "stage": place, "position": NONE, "gold": place}
     return {"duty": "0", "stage": NONE, "position": place, "gold": _GOLD_AT[place]}
+
+
+def chain_nodes(lost: tuple[float, float, float], clean: float) -> dict[str, float]:
+    """Which four nodes give these shares of divergence, omission, malformed reports and CLEAN?
+
+    What is left over are wrong values.
+
+    Examples
+    --------
+    >>> {node: round(rate, 6) for node, rate in chain_nodes((0.2, 0.4, 0.1), 0.24).items()}
+    {'speaks': 0.8, 'emits': 0.5, 'well_formed': 0.75, 'right': 0.8}
+    """
+    nodes, left = {}, 1.0
+    for node, share in zip(("speaks", "emits", "well_formed"), lost, strict=True):
+        nodes[node] = min(1.0, max(0.0, 1.0 - share / left)) if left > 1e-12 else 1.0
+        left -= share
+    return nodes | {"right": min(1.0, clean / left) if left > 1e-12 else 1.0}
 
 
 def stage_leaves(
