@@ -12,6 +12,7 @@ import msgspec
 
 from simtrack.errors import DataError
 from simtrack.logs.decode import Decoded, decode_record
+from simtrack.logs.salvage_json import salvaged_json
 
 __all__ = ["Content", "Kind", "UnknownFormat", "look_at"]
 
@@ -30,7 +31,14 @@ _FOREIGN: Mapping[bytes, str] = {
 }
 #: Blank lines may be as long as this before the second record.
 _PEEK_BYTES = 1 << 16
+_BINARY: Mapping[bytes, Kind] = {
+    b"PK\x03\x04": "zip",
+    b"PK\x05\x06": "zip",
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+}
 _BOM = b"\xef\xbb\xbf"
+_SALVAGE = "Copy it again, or read what is whole: --salvage (in Python salvage=True)."
 _CURE = "Give an Inspect log, JSON lines, or CSV in UTF-8."
 
 
@@ -51,21 +59,46 @@ class Content:
         The whole file; empty for those.
     keys : frozenset of str
         The keys of a single JSON object, or of the first object of an array or of JSON lines.
+    notes : tuple of str
+        What was salvaged of a JSON document that ends too early.
     """
 
     kind: Kind
     data: bytes = b""
     keys: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
 
 
-def look_at(path: Path, label: str) -> Content:
-    """Tell what kind of content a file has.
+def look_at(path: Path, label: str, *, salvage: bool = False) -> Content:
+    """Tell what kind of content a file has; with `salvage`, JSON is cut to what is whole of it.
 
     Raises
     ------
     DataError
         A file that is not there, is empty, is of a kind that is known but not read, or is binary.
     """
+    _refuse_no_file(path)
+    with path.open("rb") as file:
+        head = file.read(8)
+    kind = _binary_kind(head, label)
+    if kind is not None:
+        return Content(kind)
+    data = path.read_bytes().removeprefix(_BOM)
+    stripped = data.lstrip()
+    if not stripped:
+        raise DataError(f"{label}: empty: there is nothing to read. Copy or run it again.")
+    if stripped[:1] == b"{":
+        return _object_or_lines(data, label, salvage)
+    if stripped[:1] == b"[":
+        if salvage and not _is_whole(data):
+            return _salvaged("json-array", data, label)
+        return Content("json-array", data, _first_keys(stripped))
+    if b"\x00" in data[:65536]:
+        raise UnknownFormat(f"{label}: binary data of an unknown kind. {_CURE}")
+    return Content("text", data)
+
+
+def _refuse_no_file(path: Path) -> None:
     if not path.is_file():
         what = "does not exist"
         if path.is_dir():
@@ -73,31 +106,20 @@ def look_at(path: Path, label: str) -> Content:
         elif path.exists() or str(path) == "-":
             what = "is a pipe: save it as a file first"
         raise DataError(f"{path}: {what}.")
-    with path.open("rb") as file:
-        head = file.read(8)
-    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return Content("zip")
-    if head.startswith(b"PAR1"):
-        return Content("parquet")
-    if head.startswith(b"ARROW1"):
-        return Content("arrow")
+
+
+def _binary_kind(head: bytes, label: str) -> Kind | None:
+    """Tell the kind of a file that is no text by its first bytes, None for text."""
+    for magic, kind in _BINARY.items():
+        if head.startswith(magic):
+            return kind
     for magic, what in _FOREIGN.items():
         if head.startswith(magic):
             raise UnknownFormat(f"{label}: {what}, which this version does not read. {_CURE}")
-    data = path.read_bytes().removeprefix(_BOM)
-    stripped = data.lstrip()
-    if not stripped:
-        raise DataError(f"{label}: empty: there is nothing to read. Copy or run it again.")
-    if stripped[:1] == b"{":
-        return _object_or_lines(data, label)
-    if stripped[:1] == b"[":
-        return Content("json-array", data, _first_keys(stripped))
-    if b"\x00" in data[:65536]:
-        raise UnknownFormat(f"{label}: binary data of an unknown kind. {_CURE}")
-    return Content("text", data)
+    return None
 
 
-def _object_or_lines(data: bytes, label: str) -> Content:
+def _object_or_lines(data: bytes, label: str, salvage: bool) -> Content:
     """Tell one object over the whole file from one object a line."""
     whole = _keys(data)
     if whole is not None:
@@ -114,7 +136,38 @@ def _object_or_lines(data: bytes, label: str) -> Content:
     keys = _keys(first, forgiving=True)
     if keys is not None:
         return Content("json-lines", data, keys)
+    if salvage:
+        return _salvaged("json-object", data, label)
     raise DataError(_broken(data, label))
+
+
+def _breaks_at_end(data: bytes) -> bool:
+    text = data.decode("utf-8", "replace").rstrip()
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return error.pos >= len(text)
+    except (ValueError, RecursionError):
+        return False
+    return False
+
+
+def _is_whole(data: bytes) -> bool:
+    try:
+        decode_record(data, "", Decoded())
+    except DataError:
+        return False
+    return True
+
+
+def _salvaged(kind: Kind, data: bytes, label: str) -> Content:
+    """Write what is whole of a JSON document as a document of its own."""
+    found, broken = salvaged_json(data, label)
+    whole = json.dumps(found).encode()
+    first = found if isinstance(found, dict) else found[0]
+    keys = frozenset(first) if isinstance(first, dict) else frozenset()
+    note = f"salvaged: the JSON breaks within {broken or 'what follows it'}; what is before is read"
+    return Content(kind, whole, keys, (note,))
 
 
 def _first_keys(array: bytes) -> frozenset[str]:
@@ -148,6 +201,6 @@ def _broken(data: bytes, label: str) -> str:
         why = str(error)
     else:
         why = f"{label} is not a JSON object."
-    if data.rstrip()[-1:] != b"}":
-        return f"{why} The file seems truncated. Copy it again."
+    if data.rstrip()[-1:] != b"}" or _breaks_at_end(data):
+        return f"{why} The file seems truncated. {_SALVAGE}"
     return f"{why} It is neither one JSON object nor JSON lines."

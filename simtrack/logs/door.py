@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -53,8 +54,9 @@ def read_log(
         them: faster, but long metadata may be cut and some versions leave stale rows.
     salvage : bool
         Read what is whole of a truncated or damaged `.eval` archive, whose members are found one
-        by one and checked, or of JSON lines with damaged ones among them. What is lost is counted
-        as missing and named in notes. Without it such a file is refused.
+        by one and checked, of JSON that ends too early, or of JSON lines with damaged ones among
+        them. What is lost is counted as missing where the plan is known, and named in notes.
+        Without it such a file is refused.
 
     Raises
     ------
@@ -166,10 +168,12 @@ def _request(
 
 def _read(path: Path, label: str, request: Request) -> Records:
     try:
-        content = look_at(path, label)
-        return reader_of(content, label).read(path, content, label, request)
+        content = look_at(path, label, salvage=request.salvage)
+        records = reader_of(content, label).read(path, content, label, request)
     except OSError as error:
         raise DataError(f"{label}: cannot be read: {error.strerror}.") from None
+    told = tuple(f"{label}: {note}" for note in content.notes)
+    return replace(records, notes=records.notes + told) if told else records
 
 
 def _repeats(parts: Sequence[Records]) -> list[str]:

@@ -200,3 +200,42 @@ def test_damaged_lines_are_passed_over_and_counted(tmp_path):
         read_log(path)
     salvaged = read_log(path, salvage=True)
     assert (len(salvaged), account(salvaged).total("missing")) == (3, 1)
+
+
+def test_json_that_ends_too_early_gives_its_whole_samples(log_parts, tmp_path):
+    """An Inspect .json cut anywhere: a refusal, or whole samples and the rest missing."""
+    header, sample = log_parts
+    log = header()
+    log["eval"]["dataset"] = {"samples": len(IDS), "sample_ids": list(IDS)}
+    log["samples"] = [sample(i, "CI"[k % 2]) for k, i in enumerate(IDS)]
+    path = tmp_path / "log.json"
+    for indent in (None, 1):
+        text = json.dumps(log, indent=indent)
+        for length in range(text.index("samples", text.index("plan")) + 12, len(text) - 3, 17):
+            path.write_text(text[:length])
+            with pytest.raises(DataError, match=r"seems truncated\. .*--salvage"):
+                read_log(path)
+            records = read_log(path, salvage=True)
+            left = values(records) if len(records) else {}
+            assert left.items() <= RIGHT.items()
+            table = account(records)
+            assert (table.planned, table.total("missing")) == (5, 5 - len(left))
+            assert any("salvaged: the JSON breaks within" in note for note in records.notes)
+        assert len(left) == 4
+    path.write_text("{")
+    with pytest.raises(DataError, match="nothing whole"):
+        read_log(path, salvage=True)
+
+
+def test_a_cut_array_gives_its_whole_elements(tmp_path):
+    path = tmp_path / "list.json"
+    rows = [{"task_id": k, "trial": 0, "reward": 1.0, "info": {}, "traj": []} for k in range(4)]
+    text = json.dumps(rows)
+    path.write_text(text[:-20])
+    with pytest.raises(DataError, match="is not valid JSON"):
+        read_log(path)
+    records = read_log(path, salvage=True)
+    assert len(records) == 3
+    assert any("element 4" in note for note in records.notes)
+    path.write_text(text)
+    assert len(read_log(path, salvage=True)) == 4
