@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from simtrack.agents.heterogeneity import beta_parameters, logit_normal_moments
+from simtrack.agents.heterogeneity import beta_parameters, logit_normal_mean
 from simtrack.errors import InputError
 from simtrack.options import choice
 from simtrack.validate import real
@@ -122,11 +122,4 @@ def logit_mean(rate: float, sd: float) -> float:
     >>> round(logit_mean(0.6967346701, 1.0), 6)
     1.0
     """
-    low, high = -60.0 - 10.0 * sd, 60.0 + 10.0 * sd
-    while high - low > _STEP / 4:
-        middle = 0.5 * (low + high)
-        if logit_normal_moments(middle, sd)[0] < rate:
-            low = middle
-        else:
-            high = middle
-    return round(0.5 * (low + high) / _STEP) * _STEP
+    return round(logit_normal_mean(rate, sd) / _STEP) * _STEP
