@@ -32,6 +32,7 @@ _STEP: Final = 1 / 32
 _REACH: Final = 12.0
 _LARGEST_SD: Final = 20.0
 _NEWTON_STEPS: Final = 100
+_HALF_DIGIT: Final = 2.0**-52
 
 
 def beta_parameters(rate: float, icc: float) -> tuple[float, float]:
@@ -143,25 +144,41 @@ def logit_normal_parameters(rate: float, icc: float) -> tuple[float, float]:
 
 
 def logit_normal_mean(rate: float, sd: float) -> float:
-    """Which mean on the logit scale gives this rate at this SD? By bisection.
+    """Which mean on the logit scale gives this rate at this SD? By Newton's steps in a bracket.
 
     Examples
     --------
     >>> abs(round(logit_normal_mean(0.5, 2.0), 12))
     0.0
     """
+    if rate > 0.5:  # the smaller of rate and 1 - rate keeps its digits
+        return -logit_normal_mean(1.0 - rate, sd)
     centre = math.log(rate / (1.0 - rate))
     reach = 1.0 + sd * 6.0 + abs(centre) * sd
-    low, high = centre - reach, centre + reach
+    low, high, mean = centre - reach, centre + reach, centre
     for _ in range(_NEWTON_STEPS):
-        middle = 0.5 * (low + high)
-        if logit_normal_moments(middle, sd)[0] < rate:
-            low = middle
+        found, slope = _rate_and_slope(mean, sd)
+        if abs(found - rate) <= _HALF_DIGIT * rate:
+            return mean
+        if found < rate:
+            low = mean
         else:
-            high = middle
-        if high - low <= 1e-15 * max(1.0, abs(middle)):
-            break
-    return 0.5 * (low + high)
+            high = mean
+        new = mean - (found - rate) / slope if slope > 0.0 else low
+        if not low < new < high:
+            new = 0.5 * (low + high)
+        if abs(new - mean) <= 1e-15 * max(1.0, abs(mean)):
+            return new
+        mean = new
+    return mean
+
+
+def _rate_and_slope(mean: float, sd: float) -> tuple[float, float]:
+    """The rate, and how fast it rises with the mean: E[p (1 - p)]."""
+    z, weight = _nodes()
+    logit = mean + sd * z
+    high, low = 1.0 / (1.0 + np.exp(-logit)), 1.0 / (1.0 + np.exp(logit))
+    return float((weight * high).sum()), float((weight * high * low).sum())
 
 
 @lru_cache(maxsize=1)
