@@ -31,6 +31,7 @@ from simtrack.agents.relapse_probe import probe_discrimination
 from simtrack.agents.relapse_retry import Attempts
 from simtrack.agents.stage import StageAgent
 from simtrack.agents.stage_effects import ClusterEffect
+from simtrack.agents.stage_join import join_stage_agents
 from simtrack.agents.trajectory import TrajectoryAgent
 from simtrack.agents.trajectory_law import count_law
 from simtrack.agents.trajectory_records import trajectories
@@ -63,6 +64,7 @@ __all__ = [
     "fit_paired",
     "fit_stage",
     "icc_from_design_effect",
+    "join_stage_agents",
     "logit_normal_moments",
     "logit_normal_parameters",
     "probe_discrimination",

@@ -16,6 +16,7 @@ from simtrack.agents.trajectory_draws import (
     KINDS_OF_REPORT,
     MALFORMED,
     OMITTED,
+    checked_draws,
     draw_reports,
     read_as,
 )
@@ -144,7 +145,7 @@ class TrajectoryAgent:
         old ones.
         """
         labels = self._labels(design)
-        wanted = range(draws) if isinstance(draws, int) else draws
+        wanted = checked_draws(draws, threads, chunk)
         codes = len(STAGEIF.codes)
         cells = np.zeros((len(wanted), design.clusters, len(labels) * codes), dtype=np.int64)
         place = {tuple(label.items()): k for k, label in enumerate(labels)}
@@ -168,7 +169,7 @@ class TrajectoryAgent:
         chunk: int | None = None,
     ) -> CountsBatch:
         """Draw studies, one entry a dialogue of two or more mid-task reports: right or wrong?"""
-        wanted = range(draws) if isinstance(draws, int) else draws
+        wanted = checked_draws(draws, threads, chunk)
         labels = self._cells(design)
         shape = (len(wanted), design.clusters, len(labels), len(TRAJECTORY.codes))
         cells = np.zeros(shape, dtype=np.int64)

@@ -12,11 +12,21 @@ from numpy.typing import NDArray
 from simtrack.agents.trajectory_law import BINS, logit_means
 from simtrack.kernels.logistic import logistic
 from simtrack.rng import Stream
+from simtrack.rng.plan import Plan
 
 if TYPE_CHECKING:
     from simtrack.agents.trajectory import TrajectoryAgent
 
-__all__ = ["CLEAN", "KINDS_OF_REPORT", "MALFORMED", "OMITTED", "Reports", "draw_reports", "read_as"]
+__all__ = [
+    "CLEAN",
+    "KINDS_OF_REPORT",
+    "MALFORMED",
+    "OMITTED",
+    "Reports",
+    "checked_draws",
+    "draw_reports",
+    "read_as",
+]
 
 #: Checkpoints of a dialogue, in their order.
 KINDS_OF_REPORT = ("before", "mid", "completed")
@@ -47,6 +57,13 @@ class Reports:
     bin: Ints
     end: Ints
     wrapped: NDArray[np.bool_]
+
+
+def checked_draws(draws: int | range, threads: int, chunk: int | None) -> range:
+    """Check what was asked for, as every draw of a stream does, and give the replicates."""
+    zero = np.uint64(0)
+    plan = Plan.of((zero, zero), draws, 1, threads, chunk)
+    return range(plan.first, plan.first + plan.n_replicates)
 
 
 def draw_reports(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 
 import numpy as np
@@ -24,6 +25,8 @@ from simtrack.agents.presets_stageif_data import (
     THETA,
     WRONG_VALUE_POINTS,
 )
+from simtrack.agents.stage_effects import ClusterEffect
+from simtrack.agents.stage_join import join_stage_agents
 from simtrack.agents.stage_tables import POSITIONS
 from simtrack.design import Design
 from simtrack.errors import InputError
@@ -173,3 +176,28 @@ def test_data_are_the_published_tables(shared):
     assert BUNDLE["bundle"] == (float(claims["SI261"]), float(claims["SI264"]))
     assert BUNDLE["control"] == (float(claims["SI262"]), float(claims["SI265"]))
     assert float(claims["SI115"]) == WRONG_VALUE_POINTS
+
+
+def test_a_panel_of_deployments_is_each_of_them_at_its_level():
+    names = ("glm-5.1", "gpt-5.5")
+    apart = {name: stage_preset(name, spread="none") for name in names}
+    effect = ClusterEffect("adherence", sd=0.7)
+    panel = join_stage_agents("model", apart, effects=[effect])
+    design = Design(12, 20, {"model": names, "stage": STAGES})
+    for name, what in itertools.product(names, ("adherence", "emission", "stale_share")):
+        alone = apart[name].expectation(estimand(what), STAGE_DESIGN)
+        found = panel.expectation(estimand(what).at(model=name), design)
+        assert found == pytest.approx(alone, abs=1e-12)
+
+    def correlation(agent):
+        cells = agent.counts(design, 400, seed=3, split=()).cells[..., -1]
+        return np.corrcoef(cells[:, :, 0].ravel(), cells[:, :, 4].ravel())[0, 1]
+
+    # models share their clusters' deviates unless they are said to have their own; 4,800 pairs
+    assert correlation(panel) > 0.3
+    own = join_stage_agents(
+        "model", apart, effects=[ClusterEffect("adherence", sd=0.7, own=("model",))]
+    )
+    assert abs(correlation(own)) < 0.08
+    with pytest.raises(InputError, match="effects must be given, since those of the agents differ"):
+        join_stage_agents("model", {name: stage_preset(name) for name in names})

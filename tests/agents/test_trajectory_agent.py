@@ -240,6 +240,8 @@ def test_table_is_the_published_one(shared):
             estimand("all_wrong"), Design(5)), "two or more reports at times"),
         (lambda: AGENT.counts(Design(3, 1, {"view": ("raw",)}), 1, 1), "view must be one of"),
         (lambda: AGENT.counts(Design(3, 1, {"a": ("x", "y")}, ["a"]), 1, 1), "between must be"),
+        (lambda: AGENT.counts(Design(3), range(0, 9, 2), 1), "a range of step 1"),
+        (lambda: AGENT.counts(Design(3), 1, 1, chunk=0), "chunk must be an integer >= 1"),
         (lambda: trajectory_preset("gpt-9"), "preset must be one of claude-sonnet-5"),
         (lambda: spread_from_alike((0.0, 0.0, 1.0), (0.9,) * 5, 0.5, "wrong"), "share must be"),
     ],
