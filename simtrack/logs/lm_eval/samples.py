@@ -109,6 +109,8 @@ def _sample(text: bytes, where: str, seen: Decoded) -> Sample:
             found = {name: value for name, value in found.items() if name not in HEAVY}
     if not isinstance(found, dict) or not isinstance(found.get("doc_id"), (int, str)):
         raise DataError(f"{where} has no doc_id, so it is no sample of lm-eval.")
+    if not isinstance(found.get("filter"), (str, type(None))):
+        raise DataError(f"{where} has a filter that is no text.")
     return found
 
 
