@@ -116,7 +116,8 @@ class StagePlan:
 
         def fill(_0: Any, _1: Any, first: Any, _2: Any, rows: Any, part: Any) -> None:
             before, after = arrays[:5], arrays[5:]
-            kernels.leaf_counts(*keys, first, self.trials, *before, rows, *after, slot, part)
+            run: Any = kernels.leaf_counts
+            run(*keys, first, self.trials, *before, rows, *after, slot, part)
 
         self._plan(draws, threads, chunk).fill(fill, out, rows=_rows(effects), work=self._work())
         return labels, out.reshape(*shape[:2], len(labels), len(STAGEIF.codes))
@@ -127,9 +128,8 @@ class StagePlan:
         shape = (1, *self.trials.shape, int(self.trials.max(initial=0)))
         out = np.zeros(shape, dtype=np.int16)
         arrays = self._arrays()
-        kernels.leaf_trials(
-            *keys, np.uint64(0), self.trials, *arrays[:5], effects, *arrays[5:], out
-        )
+        run: Any = kernels.leaf_trials
+        run(*keys, np.uint64(0), self.trials, *arrays[:5], effects, *arrays[5:], out)
         found: NDArray[np.int16] = out[0]
         return found
 
