@@ -34,8 +34,10 @@ def read_log(
     """What happened in every trial that this log file holds?
 
     The format is told from the content, not from the name: an Inspect `.eval` archive or `.json`
-    log, JSON lines, or CSV. One row a sample, epoch and metric; planned trials that left no row
-    are losses, so that `account` adds up to the plan for each metric.
+    log; tau-bench and tau2-bench results; samples or results of lm-eval; a HELM run; a record of
+    openai/evals; every_eval_ever; or a plain table in CSV, JSON, JSON lines, Parquet or Arrow. One
+    row a sample, epoch and metric; planned trials that left no row are losses, so that `account`
+    adds up to the plan for each metric. Files of aggregates give a table of `kind` "aggregate".
 
     Parameters
     ----------

@@ -92,13 +92,8 @@ class SalvagedArchive(Archive):
                     continue
                 if member is not None and at == position:
                     self.lost.append((member.name, why))
-                ends_well = end <= self._length and view[end : end + 2] in (b"PK", b"")
-                follows = end if end > at and (ends_well or end > self._length) else at + 4
-                # A length that leads beyond the end may itself be the damage: look on behind it.
-                if end > self._length and view.find(_HEADER, at + 4) >= 0:
-                    follows = at + 4
-                self.skipped_bytes += min(follows, self._length) - at
-                position = follows
+                position = _after_damage(view, at, end)
+                self.skipped_bytes += position - at
 
     def _member(self, view: mmap.mmap, at: int) -> tuple[Member | None, int, str]:
         """Read the local header at `at`: the member, where it ends, and what is wrong with it."""
@@ -139,6 +134,18 @@ def _chained(view: mmap.mmap, at: int, end: int) -> int:
         inner = view.find(_HEADER, at + 4, end)
         return inner if inner >= 0 else end
     return end
+
+
+def _after_damage(view: mmap.mmap, at: int, end: int) -> int:
+    """Give where to look on behind a damaged member.
+
+    A length that leads to no header, or beyond the end, may itself be the damage.
+    """
+    if end <= len(view) and view[end : end + 2] in (b"PK", b""):
+        return end
+    if end > len(view) and view.find(_HEADER, at + 4) < 0:
+        return len(view)
+    return at + 4
 
 
 def _wide(extra: bytes, packed: int, size: int) -> tuple[int, int]:
