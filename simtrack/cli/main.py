@@ -33,6 +33,7 @@ VERBS = {
     "calibrate": "Operating characteristics and cost of a sequential probe, exactly.",
     "score": "Rates, intervals and paired comparisons from logs you already have.",
     "test": "Exact tests of two levels in every group, adjusted for the family.",
+    "init": "Write a commented study to start from, one for each shape of the papers.",
     "simulate": "Draw a study that was never paid for, to rehearse the analysis on.",
     "power": "What a design buys: power, precision, error rates, before paying.",
     "plan": "How many clusters, repetitions and dollars a target power takes.",

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simtrack.cli.rehearse import described, progress_line, rehearsal_of
+from simtrack.cli.rehearse import described, goal_of, progress_line, rehearsal_of
 from simtrack.errors import InputError
 
 if TYPE_CHECKING:
-    from simtrack.power import Plan
-    from simtrack.runs.rehearsal import Rehearsal
+    from simtrack.power import Goal, Plan
 
 _EPILOG = """\b
 Examples:
@@ -55,10 +54,11 @@ def plan(as_json: bool, **given: Any) -> None:
     for key in asked:
         if key not in known:
             raise InputError("key", f"one of {', '.join(known)}", repr(key), where="[plan]")
+    goal = goal_of(study, asked)
     price = study.price if given["usd_per_call"] is None else Price(given["usd_per_call"])
     found = compute(
-        study.agent, study.design, study.analysis, over=over, price=price, seed=given["seed"],
-        progress=progress_line("plan"), **asked,
+        study.agent, study.design, study.analysis, over=over, price=price, goal=goal,
+        seed=given["seed"], progress=progress_line("plan"), **asked,
     )  # fmt: skip
     if given["figure"]:
         from simtrack.plots import plan_plot, save_figure
@@ -67,7 +67,7 @@ def plan(as_json: bool, **given: Any) -> None:
     if as_json:
         print(json.dumps(found.to_dict(), indent=1, ensure_ascii=False))
     else:
-        _show(study, found)
+        _show(goal, found)
 
 
 def _range(text: str) -> tuple[str, list[int]]:
@@ -85,10 +85,22 @@ def _range(text: str) -> tuple[str, list[int]]:
         raise InputError("--over", rule, repr(text)) from None
 
 
-def _show(study: Rehearsal, found: Plan) -> None:
+def _told(goal: Goal) -> str:
+    """Say in words when a study has reached its goal."""
+    told = goal.to_dict()
+    alpha = f"alpha {told['alpha']:g}" if "alpha" in told else ""
+    return {
+        "differs": lambda: f"{told['alternative']}, {alpha}",
+        "equivalent": lambda: f"within {told['low']:g} to {told['high']:g}, {alpha} each side",
+        "excludes": lambda: f"gains of {told['gain']:g} or more excluded, {alpha}",
+        "narrow": lambda: f"interval no wider than {told['width']:g}",
+    }[told["kind"]]()
+
+
+def _show(goal: Goal, found: Plan) -> None:
     from simtrack.report.table import Table
 
-    print(f"Target power {found.target_power:g}: {found.analysis}, {found.goal}")
+    print(f"Target power {found.target_power:g}: {found.analysis}, {_told(goal)}")
     if found.why is not None:
         print(f"Impossible in range: {found.why}")
     for name, point in (("first that works", found.first), ("all work from", found.all_larger),

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simtrack.cli.rehearse import described, progress_line, rehearsal_of
+from simtrack.cli.rehearse import described, goal_of, progress_line, rehearsal_of
 from simtrack.errors import InputError
 
 if TYPE_CHECKING:
     from simtrack.counts import Counts
-    from simtrack.power import Power
+    from simtrack.power import Goal, Power
     from simtrack.runs.rehearsal import Rehearsal
 
 _LONG = ("folder", "executor", "workers", "dask", "max_seconds")
@@ -56,21 +56,22 @@ def power(as_json: bool, **given: Any) -> None:
         n: given[n] for n in ("alpha", "mcse", "max_draws") if given[n] is not None
     }
     _known(asked)
+    goal = goal_of(study, asked)
     interim = _interim(study, given)
     if any(given[name] is not None for name in _LONG):
-        found, extra = _long_run(study, asked, interim, given)
+        found, extra = _long_run(study, goal, asked, interim, given)
     else:
         from simtrack.power import power as compute
 
         extra = {}
         found = compute(
-            study.design, study.agent, study.analysis, seed=given["seed"], interim=interim,
-            progress=progress_line("power"), **asked,
+            study.design, study.agent, study.analysis, goal=goal, seed=given["seed"],
+            interim=interim, progress=progress_line("power"), **asked,
         )  # fmt: skip
     if as_json:
         print(json.dumps(found.to_dict() | extra, indent=1, ensure_ascii=False))
     else:
-        _show(study, found, interim)
+        _show(study, goal, found, interim)
         if extra:
             run = extra["run"]
             print(f"  run                   {run['n_blocks_done']:,} of at most "
@@ -79,20 +80,23 @@ def power(as_json: bool, **given: Any) -> None:
 
 
 def _long_run(
-    study: Rehearsal, asked: dict[str, Any], interim: Counts | None, given: dict[str, Any]
+    study: Rehearsal,
+    goal: Goal,
+    asked: dict[str, Any],
+    interim: Counts | None,
+    given: dict[str, Any],
 ) -> tuple[Power, dict[str, Any]]:
     """Simulate in blocks: kept in a folder, spread over workers, stopped and gone on with."""
     from contextlib import ExitStack
 
-    from simtrack.power import Differs, Question
+    from simtrack.power import Question
     from simtrack.runs.blocks_power import run_power
 
-    alpha, side = asked.pop("alpha", 0.05), asked.pop("alternative", "two-sided")
     exact = asked.pop("exact", "auto")
     asked.pop("threads", None)
     if study.analysis is None:
         raise InputError("[analysis]", "in the study file")
-    question = Question(study.design, study.agent, study.analysis, Differs(alpha, side),
+    question = Question(study.design, study.agent, study.analysis, goal,
                         seed=given["seed"], interim=interim, **asked)  # fmt: skip
     with ExitStack() as stack:
         executor = given["executor"]
@@ -127,7 +131,7 @@ def _interim(study: Rehearsal, given: dict[str, Any]) -> Counts | None:
     return records.counts(cluster=name if name in records.factors else None, by=by)
 
 
-def _show(study: Rehearsal, found: Power, interim: Counts | None) -> None:
+def _show(study: Rehearsal, goal: Goal, found: Power, interim: Counts | None) -> None:
     d = study.design
     cells = " x ".join(f"{len(levels)} {name}" for name, levels in d.conditions) or "one cell"
     print(f"{d.clusters} {d.cluster_name}s x {d.repetitions} repetitions x {cells}: "
@@ -143,14 +147,16 @@ def _show(study: Rehearsal, found: Power, interim: Counts | None) -> None:
         )
         print(f"  power{kept}{'':<{max(1, 21 - len(kept))}}{found.power:.3f}  ({error})")
     print(f"  true value            {found.truth:+.4f}")
+    shown = goal.to_dict()["kind"] == "differs"  # errors of sign and size are those of a difference
+    level = f"{100 * goal.level(study.analysis):g} % interval" if study.analysis else ""
     for name, value, form in (
         ("mean interval width", found.mean_width, ".3f"),
         ("coverage", found.coverage, ".3f"),
-        ("wrong sign if shown", found.type_s, ".4f"),
-        ("exaggeration if shown", found.type_m, ".2f"),
+        ("wrong sign if shown", found.type_s if shown else None, ".4f"),
+        ("exaggeration if shown", found.type_m if shown else None, ".2f"),
     ):
         if value is not None:
-            print(f"  {name:<21} {value:{form}}")
+            print(f"  {name:<21} {value:{form}}{f'  ({level})' if name == 'coverage' else ''}")
     if found.failure_rate:
         why = ", ".join(f"{reason} {share:.3f}" for reason, share in found.reasons)
         low, high = found.bounds

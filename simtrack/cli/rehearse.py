@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,9 +13,10 @@ from simtrack.errors import InputError
 from simtrack.validate import open_unit
 
 if TYPE_CHECKING:
+    from simtrack.power import Goal
     from simtrack.runs.rehearsal import Rehearsal
 
-__all__ = ["described", "progress_line", "rehearsal_of"]
+__all__ = ["described", "goal_of", "progress_line", "rehearsal_of"]
 
 _QUICK = ("clusters", "repetitions", "rate", "drop", "icc", "slope_sd", "method")
 
@@ -49,8 +51,7 @@ def rehearsal_of(given: dict[str, Any]) -> Rehearsal:
                              "--repetitions", ", ".join(asked))  # fmt: skip
         found = load_rehearsal(given["file"])
         changes = {n: given[n] for n in ("clusters", "repetitions") if given[n] is not None}
-        return type(found)(found.design.with_(**changes), found.agent, found.analysis, found.price,
-                           found.settings)  # fmt: skip
+        return replace(found, design=found.design.with_(**changes))
     rate = open_unit("rate", 0.85 if given["rate"] is None else given["rate"])
     drop = 0.15 if given["drop"] is None else given["drop"]
     if not 0.0 < rate - drop < 1.0:
@@ -77,6 +78,18 @@ def rehearsal_of(given: dict[str, Any]) -> Rehearsal:
         },
         "options",
     )  # fmt: skip
+
+
+def goal_of(study: Rehearsal, asked: dict[str, Any]) -> Goal:
+    """Take the study's goal, or a difference shown at the level and side that are asked for."""
+    from simtrack.power import Differs
+
+    level = {k: asked.pop(k) for k in ("alpha", "alternative") if k in asked}
+    if study.goal is None:
+        return Differs(**level)
+    if level:
+        raise InputError(" and ".join(level), "left to [goal], where the study file has one")
+    return study.goal
 
 
 def progress_line(label: str) -> Callable[[int, int, float], None] | None:

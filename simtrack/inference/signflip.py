@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from simtrack.errors import InputError
 from simtrack.inference.signflip_law import (
+    LATTICE,
     TIE_TOLERANCE,
     Route,
     as_integers,
@@ -186,15 +187,30 @@ def _live(
 
 def _by_bounds(about: _About, live: Sequence[int | float | Fraction]) -> SignFlip:
     """Give the upper bound of the p-value as the p-value: valid, and hardly above the exact one."""
-    sizes = [abs(float(v)) for v in live]
-    observed = math.fsum(float(v) for v in live)
-    sides = 2.0 if about.alternative == "two-sided" else 1.0
-    threshold = {"two-sided": abs(observed), "greater": observed, "less": -observed}
-    twice = math.fsum(sizes) - threshold[about.alternative]
-    low, high = (min(1.0, sides * p) for p in bounds_on_lattice(sizes, twice))
+    low, high = sign_flip_bounds(live, about.alternative)
     high = max(high, float(about.floor))
     note = f"{len(live)} reals: the exact p lies between {low:.6g} and {high:.6g}, the one given"
     return SignFlip(*about, high, None, "lattice-bounds", "convolution", (note,))
+
+
+def sign_flip_bounds(
+    live: Sequence[int | float | Fraction], alternative: Alternative, steps: int = LATTICE
+) -> tuple[float, float]:
+    """Between which bounds does the p-value lie? The closer, the more steps; certain with any.
+
+    Examples
+    --------
+    >>> low, high = sign_flip_bounds([0.7, 0.1, -0.3, 0.2, 0.3], "two-sided", steps=256)
+    >>> low <= 0.375 <= high
+    True
+    """
+    sizes = [abs(float(v)) for v in live]
+    observed = math.fsum(float(v) for v in live)
+    sides = 2.0 if alternative == "two-sided" else 1.0
+    threshold = {"two-sided": abs(observed), "greater": observed, "less": -observed}
+    twice = math.fsum(sizes) - threshold[alternative]
+    low, high = bounds_on_lattice(sizes, twice, steps)
+    return min(1.0, sides * low), min(1.0, sides * high)
 
 
 def _mean(values: Sequence[int | float | Fraction]) -> float:

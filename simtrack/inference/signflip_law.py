@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "LATTICE",
     "MOST_LISTED",
     "TIE_TOLERANCE",
     "Route",
@@ -33,7 +34,7 @@ TIE_TOLERANCE = 1e-12
 #: Half of this many differences have 2^22 subset sums, which are sorted in half a second.
 MOST_LISTED = 44
 #: Steps of the lattice that sums of more reals are rounded to.
-_LATTICE = 1 << 20
+LATTICE = 1 << 20
 #: Relative rounding of a convolution of positive doubles, with room to spare.
 _SUMMED = 1e-11
 #: Up to here all subsets are listed, beyond it those of two halves.
@@ -142,10 +143,12 @@ def count_by_convolution(sizes: Sequence[int], twice_bound: int) -> int:
     return packed % ((1 << width) - 1)
 
 
-def bounds_on_lattice(sizes: Sequence[float], twice_bound: float) -> tuple[float, float]:
+def bounds_on_lattice(
+    sizes: Sequence[float], twice_bound: float, steps: int = LATTICE
+) -> tuple[float, float]:
     """Between which bounds does the share of subsets with doubled sum at most `twice_bound` lie?
 
-    Sizes are rounded down to a lattice of Σ|d| / 2^20 and the law of the rounded sum is convolved
+    Sizes are rounded down to a lattice of Σ|d| / steps and the law of the rounded sum is convolved
     exactly. A true sum is at least the rounded one and less than G steps above it, which gives both
     bounds: certain ones, no estimates.
 
@@ -156,8 +159,8 @@ def bounds_on_lattice(sizes: Sequence[float], twice_bound: float) -> tuple[float
     (True, True)
     """
     total = math.fsum(sizes)
-    step = total / _LATTICE
-    law = np.zeros(_LATTICE + 1)
+    step = total / steps
+    law = np.zeros(steps + 1)
     law[0] = 1.0
     reach = 0
     for size in sorted(sizes):
@@ -166,7 +169,7 @@ def bounds_on_lattice(sizes: Sequence[float], twice_bound: float) -> tuple[float
         grown[shift:] += law[: reach + 1]
         reach += shift
         law[: reach + 1] = 0.5 * grown
-    bound = 0.5 * twice_bound / step + TIE_TOLERANCE * _LATTICE
+    bound = 0.5 * twice_bound / step + TIE_TOLERANCE * steps
     high = float(law[: max(0, math.floor(bound) + 1)].sum())
     low = float(law[: max(0, math.floor(bound) - len(sizes) + 1)].sum())
     return low * (1.0 - _SUMMED), min(1.0, high * (1.0 + _SUMMED))

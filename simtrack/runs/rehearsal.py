@@ -1,10 +1,10 @@
-"""A study before it is paid for, in one TOML: design, agent, analysis, and what is asked."""
+"""A study before it is paid for, in one TOML: design, agent, analysis, goal, and what is asked."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
@@ -12,15 +12,23 @@ from typing import Any, Final
 from simtrack.agents import agent_from_dict
 from simtrack.agents.agent import Agent
 from simtrack.agents.paired import PairedAgent
+from simtrack.agents.presets import preset_agent
 from simtrack.analysis import analyses
 from simtrack.analysis.named import Analysis
 from simtrack.design import Design
 from simtrack.errors import DataError, InputError
+from simtrack.power import Differs, Equivalent, Excludes, Goal, Narrow
 from simtrack.price import Price
 
 __all__ = ["Rehearsal", "load_rehearsal", "parse_rehearsal"]
 
-_TABLES: Final = ("study", "design", "agent", "analysis", "power", "plan", "price")
+_TABLES: Final = ("study", "design", "agent", "analysis", "goal", "power", "plan", "price")
+_GOALS: Final[dict[str, Any]] = {
+    "differs": Differs,
+    "equivalent": Equivalent,
+    "excludes": Excludes,
+    "narrow": Narrow,
+}
 _ANALYSIS: Final = ("method", "estimand", "factor", "first", "second", "level", "options")
 _PRICE: Final = ("usd_per_call", "input_usd_per_mtok", "output_usd_per_mtok", "input_tokens",
                  "output_tokens")  # fmt: skip
@@ -36,6 +44,8 @@ class Rehearsal:
     agent : Agent
     analysis : Analysis or None
         None where nothing is to be analysed.
+    goal : Goal or None
+        None stands for a difference shown at the level of [power] or [plan].
     price : Price or None
         Of one trial.
     settings : mapping
@@ -45,6 +55,7 @@ class Rehearsal:
     design: Design
     agent: Agent
     analysis: Analysis | None
+    goal: Goal | None
     price: Price | None
     settings: Mapping[str, Mapping[str, Any]]
 
@@ -69,18 +80,23 @@ def parse_rehearsal(content: Mapping[str, Any], where: str) -> Rehearsal:
     for name, table in content.items():
         if not isinstance(table, Mapping):
             raise InputError(name, "a table", type(table).__name__, where=where)
-    price = content.get("price")
+    price, goal = content.get("price"), content.get("goal")
     return Rehearsal(
         Design.from_dict(content["design"], f"{where}, [design]"),
         _agent(content["agent"], f"{where}, [agent]"),
         _analysis(content.get("analysis"), f"{where}, [analysis]"),
+        None if goal is None else _goal(goal, f"{where}, [goal]"),
         None if price is None else _price(price, f"{where}, [price]"),
         {name: dict(content.get(name, {})) for name in ("power", "plan")},
     )
 
 
 def _agent(table: Mapping[str, Any], where: str) -> Agent:
-    """Make an agent: by kind and parameters, or two arms by their rates."""
+    """Make an agent: a preset, by kind and parameters, or two arms by their rates."""
+    if "preset" in table:
+        _only(table, ("preset",), where)
+        chosen: Agent = preset_agent(table["preset"])
+        return chosen
     if table.get("kind") == "arms":
         known = ("kind", "first", "second", "icc", "slope_sd", "factor")
         _only(table, known, where)
@@ -110,6 +126,19 @@ def _analysis(table: Mapping[str, Any] | None, where: str) -> Analysis | None:
         level=table.get("level", 0.95),
         **table.get("options", {}),
     )
+
+
+def _goal(table: Mapping[str, Any], where: str) -> Goal:
+    kind, rest = table.get("kind"), {k: v for k, v in table.items() if k != "kind"}
+    if kind not in _GOALS:
+        raise InputError("kind", f"one of {', '.join(_GOALS)}", repr(kind), where=where)
+    _only(rest, tuple(f.name for f in fields(_GOALS[kind])), where)
+    needed = [f.name for f in fields(_GOALS[kind]) if f.default is MISSING]
+    absent = [name for name in needed if name not in rest]
+    if absent:
+        raise InputError("key", f"given: {', '.join(absent)}", where=where)
+    goal: Goal = _GOALS[kind](**rest)
+    return goal
 
 
 def _price(table: Mapping[str, Any], where: str) -> Price:

@@ -101,3 +101,40 @@ def test_typos_in_the_study_are_named(simtrack, tmp_path, old, new, message):
     done = simtrack("power", "bad.toml")
     assert done.code == 2, done
     assert message in done.err
+
+
+def test_a_goal_of_precision_or_equivalence_is_asked_in_the_study(simtrack, tmp_path):
+    text = STUDY.replace('"sign-flip"', '"paired-cluster-t"')
+    (tmp_path / "narrow.toml").write_text(text + '[goal]\nkind = "narrow"\nwidth = 2.0\n')
+    assert simtrack("power", "narrow.toml", "--json").json["power"] == 1.0
+    assert "exaggeration" not in simtrack("power", "narrow.toml").out
+    (tmp_path / "same.toml").write_text(
+        text + '[goal]\nkind = "equivalent"\nlow = -0.1\nhigh = 0.1\n'
+    )
+    assert simtrack("power", "same.toml", "--json").json["power"] < 0.05
+    both = simtrack("power", "same.toml", "--alpha", "0.1")
+    assert "alpha must be left to [goal]" in both.err
+    (tmp_path / "bad.toml").write_text(text + '[goal]\nkind = "equivalent"\nlow = -0.1\n')
+    assert "key must be given: high" in simtrack("power", "bad.toml").err
+
+
+def test_a_plan_names_the_smallest_design_and_the_one_from_which_all_work(simtrack, study):
+    asked = ("plan", study, "--over", "clusters=6:40:2", "--mcse", "0.02", "--json")
+    found = simtrack(*asked).json
+    agent = PairedAgent.from_rates(0.8, 0.5, icc=0.1)
+    first = dict(found["first"]["settings"])["clusters"]
+    design = Design(first, 4, {"arm": ("new", "old")}, cluster_name="task")
+    analysis = analyses.sign_flip("rate", "arm", "new", "old")
+    assert power(design, agent, analysis, mcse=0.01).power > 0.77
+    assert power(design.with_(clusters=first - 2), agent, analysis, mcse=0.01).power < 0.83
+    assert found["all_larger"]["cost_usd"] >= found["first"]["cost_usd"]
+    text = simtrack(*asked[:-1]).out
+    assert f"first that works  {first} clusters" in text
+
+
+def test_an_impossible_plan_says_which_constraint(simtrack, study):
+    done = simtrack("plan", study, "--over", "clusters=6:30", "--budget", "0.10")
+    assert done.code == 0
+    assert "Impossible in range" in done.out
+    assert "budget" in done.out
+    assert "must be of the form" in simtrack("plan", study, "--over", "clusters").err
