@@ -65,6 +65,18 @@ def test_time_over_says_how_many_studies_there_are(question, tmp_path):
     assert found == answer(question, exact="never")
 
 
+def test_time_over_leaves_the_other_notes(standin):
+    # Four trials at .97: whole studies in which all clusters agree, so that t has no answer.
+    test = analyses.paired_cluster_t("rate", "arm", "new", "old")
+    sure = replace(ASKED, agent=PairedAgent(0.97), analysis=test, mcse=0.001)
+    found, _ = run_power(sure, exact="never", max_seconds=0)
+    assert found.n_ok < found.n_draws
+    assert [note.split(":")[0] for note in found.notes] == [
+        f"{1 - found.n_ok / 50:.2%} of studies have no answer",
+        "stopped by max_seconds after 50 of at most 1,990 studies",
+    ]
+
+
 def test_parts_of_the_schedule_are_merged(question, tmp_path):
     task, schedule = PowerTask(question), block_schedule(40, 1)
     run_blocks(task, schedule, folder=tmp_path / "a", last=19)
