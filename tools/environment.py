@@ -21,7 +21,7 @@ def environment() -> str:
     """Give the text of environment.yml: everything that `pip install 'simtrack[dev]'` brings."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = list(project["dependencies"])
-    for extra in ("parquet", "plots", "paper", "dev"):
+    for extra in ("parquet", "plots", "paper", "dask", "dev"):
         wanted += [w for w in project["optional-dependencies"][extra] if "simtrack[" not in w]
     lines = [
         "# Made by tools/environment.py from pyproject.toml; change that file, not this one.",
