@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING
 from simtrack._version import __version__
 
 if TYPE_CHECKING:
+    from simtrack import agents as agents
+    from simtrack import estimands as estimands
+    from simtrack import power as power
+    from simtrack.analysis import analyses as analyses
     from simtrack.analysis import compare as compare
     from simtrack.analysis import estimate as estimate
     from simtrack.counts import Counts as Counts
@@ -18,10 +22,12 @@ if TYPE_CHECKING:
     from simtrack.counts import Losses as Losses
     from simtrack.counts import Sums as Sums
     from simtrack.counts import Totals as Totals
+    from simtrack.design import Design as Design
     from simtrack.estimands import Contrast as Contrast
     from simtrack.estimands import Estimand as Estimand
     from simtrack.logs import read_log as read_log
     from simtrack.logs import read_logs as read_logs
+    from simtrack.power import plan as plan
     from simtrack.price import Price as Price
     from simtrack.probe import Beta as Beta
     from simtrack.probe import StoppingRule as StoppingRule
@@ -32,6 +38,7 @@ _HOMES = {
     "Beta": "probe",
     "Contrast": "estimands",
     "Counts": "counts",
+    "Design": "design",
     "Estimand": "estimands",
     "Factor": "counts",
     "Losses": "counts",
@@ -41,9 +48,13 @@ _HOMES = {
     "Sums": "counts",
     "Totals": "counts",
     "account": "records",
+    "agents": "",
+    "analyses": "analysis",
     "compare": "analysis",
     "estimands": "",
     "estimate": "analysis",
+    "plan": "power",
+    "power": "",
     "read_log": "logs",
     "read_logs": "logs",
 }

@@ -72,6 +72,9 @@ def _from_records(
     cluster: str | None,
     missing: MissingCluster,
 ) -> Source:
+    if records.kind == "aggregate":
+        cure = "Score the samples that they were made of; scan shows the aggregates."
+        raise InputError("table", "of trials", "aggregates, one row a task and metric", cure=cure)
     name = cluster or ("cluster" if "cluster" in records.factors else "unit")
     if is_binary(records):
         meant = _named(estimand)
