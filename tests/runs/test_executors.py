@@ -83,17 +83,18 @@ def test_other_code_in_a_worker_is_refused(task, standin, monkeypatch):
 @pytest.mark.skipif(not pathlib.Path("/proc/self/stat").exists(), reason="reads /proc")
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
 def test_workers_end_with_a_killed_or_interrupted_parent(task, standin, tmp_path, sent):
-    command = [sys.executable, str(HERE / "blocks_standin.py"), str(tmp_path), "processes", "0.2"]
+    command = [sys.executable, str(HERE / "blocks_standin.py"), str(tmp_path), "processes", "0.4"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as parent:
         wait_for(lambda: parent.poll() is not None or list(tmp_path.glob("block-*.npz")))
         children = descendants(parent.pid)
         assert len(children) >= 2
         if sent == signal.SIGINT:  # a terminal interrupts the whole group: workers stay calm
+            wait_for(lambda: all(ignores_interrupts(pid) for pid in children))
             seen = len(list(tmp_path.glob("block-*.npz")))
             for pid in children:
                 os.kill(pid, sent)
             wait_for(
-                lambda: parent.poll() is not None or len(list(tmp_path.glob("block-*"))) > seen + 2
+                lambda: parent.poll() is not None or len(list(tmp_path.glob("block-*"))) > seen + 1
             )
             assert parent.poll() is None
         parent.send_signal(sent)
@@ -125,6 +126,12 @@ def descendants(pid):
         if int(fields[1]) == pid:
             found.append(int(path.parent.name))
     return found
+
+
+def ignores_interrupts(pid):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    ignored = next(line for line in status.splitlines() if line.startswith("SigIgn:"))
+    return bool(int(ignored.split()[1], 16) & 1 << (signal.SIGINT - 1))
 
 
 def alive(pid):
