@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from simtrack import estimands as estimands
     from simtrack import power as power
     from simtrack.analysis import analyses as analyses
-    from simtrack.analysis import compare as compare
-    from simtrack.analysis import estimate as estimate
+    from simtrack.analysis.compare import compare as compare
+    from simtrack.analysis.estimate import estimate as estimate
     from simtrack.counts import Counts as Counts
     from simtrack.counts import Factor as Factor
     from simtrack.counts import Losses as Losses
