@@ -128,6 +128,8 @@ def run() -> None:
 def _explain(error: BaseException) -> int:
     """Say in one line what went wrong, and give the exit code that it stands for."""
     if isinstance(error, KeyboardInterrupt | click.exceptions.Abort):
+        for note in getattr(error, "__notes__", ()):  # what is kept, and how to go on
+            _say(note)
         return INTERRUPTED
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         _tell(error.message)

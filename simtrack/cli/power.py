@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from simtrack.power import Goal, Power
     from simtrack.runs.rehearsal import Rehearsal
 
-_LONG = ("folder", "executor", "workers", "dask", "max_seconds")
+_LONG = ("folder", "executor", "workers", "dask", "max_seconds", "part", "merge")
 _EPILOG = """\b
 Examples:
   simtrack power --clusters 12 --repetitions 5 --rate 0.85 --drop 0.15 --icc 0.2
   simtrack power study.toml --mcse 0.002
   simtrack power study.toml --interim half.csv --map cluster=task --map value=passed
   simtrack power study.toml --mcse 0.001 --folder runs/a --executor processes --max-seconds 600
+  simtrack power study.toml --part 1/2 --folder a     and --part 2/2 --folder b elsewhere, then
+  simtrack power study.toml --merge a --merge b
 \b
 Exact where the analysis has few enough outcomes, else simulated until the Monte Carlo
 standard error is --mcse. Power among studies with an answer; bounds count the rest.
@@ -40,6 +42,8 @@ standard error is --mcse. Power among studies with an answer; bounds count the r
 @click.option("--workers", type=int, help="Threads or processes [one a processor].")
 @click.option("--dask", metavar="SCHEDULER", help="Address of a Dask scheduler to spread over.")
 @click.option("--max-seconds", type=float, help="Begin no block after so many seconds.")
+@click.option("--part", metavar="I/N", help="Do one part of --max-draws, kept in --folder.")
+@click.option("--merge", multiple=True, metavar="FOLDER", help="Answer from the parts' folders.")
 @click.option("--interim", "interim", multiple=True, help="Log of the clusters observed so far.")
 @click.option("--map", "columns", multiple=True, metavar="PART=COL", help="Columns of that log.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
@@ -58,8 +62,13 @@ def power(as_json: bool, **given: Any) -> None:
     _known(asked)
     goal = goal_of(study, asked)
     interim = _interim(study, given)
-    if any(given[name] is not None for name in _LONG):
-        found, extra = _long_run(study, goal, asked, interim, given)
+    if any(given[name] not in {None, ()} for name in _LONG):
+        from simtrack.cli.power_long import long_run
+
+        found, extra = long_run(study, goal, asked, interim, given)
+        if found is None:
+            print(json.dumps(extra, indent=1) if as_json else extra["told"])
+            return
     else:
         from simtrack.power import power as compute
 
@@ -77,39 +86,6 @@ def power(as_json: bool, **given: Any) -> None:
             print(f"  run                   {run['n_blocks_done']:,} of at most "
                   f"{run['n_blocks_planned']:,} blocks, stopped: {run['stopped']}; "
                   f"sha256 {run['sha256'][:16]}")  # fmt: skip
-
-
-def _long_run(
-    study: Rehearsal,
-    goal: Goal,
-    asked: dict[str, Any],
-    interim: Counts | None,
-    given: dict[str, Any],
-) -> tuple[Power, dict[str, Any]]:
-    """Simulate in blocks: kept in a folder, spread over workers, stopped and gone on with."""
-    from contextlib import ExitStack
-
-    from simtrack.power import Question
-    from simtrack.runs.blocks_power import run_power
-
-    exact = asked.pop("exact", "auto")
-    asked.pop("threads", None)
-    if study.analysis is None:
-        raise InputError("[analysis]", "in the study file")
-    question = Question(study.design, study.agent, study.analysis, goal,
-                        seed=given["seed"], interim=interim, **asked)  # fmt: skip
-    with ExitStack() as stack:
-        executor = given["executor"]
-        if given["dask"] is not None:
-            from simtrack.runs.dask_executor import DaskExecutor
-
-            executor = stack.enter_context(DaskExecutor(given["dask"]))
-        found, blocks = run_power(
-            question, exact=exact, folder=given["folder"], executor=executor,
-            workers=given["workers"],
-            max_seconds=given["max_seconds"], progress="auto",
-        )  # fmt: skip
-    return found, {} if blocks is None else {"run": blocks.to_dict()}
 
 
 def _known(asked: dict[str, Any]) -> None:

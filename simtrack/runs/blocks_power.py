@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simtrack.errors import DataError
 from simtrack.options import ExecutorName, ProgressStyle
 from simtrack.power import (
     Exactness,
@@ -30,8 +31,10 @@ from simtrack.runs.blocks import run_blocks
 from simtrack.runs.blocks_merge import merge_blocks
 from simtrack.runs.blocks_result import Blocks
 from simtrack.runs.blocks_schedule import block_schedule
+from simtrack.runs.checkpoint_manifest import manifest_of, read_manifest
+from simtrack.validate import integer
 
-__all__ = ["PowerTask", "merge_power", "run_power", "tallies_of"]
+__all__ = ["PowerTask", "merge_power", "run_power", "run_power_part", "tallies_of"]
 
 #: As in `power`: after so many blocks, and one more, without any answer none is looked for.
 _HOPELESS = 4
@@ -121,12 +124,43 @@ def run_power(
     return _answered(question, found), found
 
 
-def merge_power(question: Question, folders: list[str | Path]) -> tuple[Power, Blocks]:
-    """What is the power, if several machines did parts of the schedule?
+def run_power_part(
+    question: Question, part: int, parts: int, *, folder: str | Path, **more: Any
+) -> Blocks:
+    """Do one of so many parts of the schedule, each on a machine and in a folder of its own.
 
-    All blocks of the schedule must be there, and all are used. Parts are made by `run_blocks` with
-    `PowerTask(question)`, `first` and `last`.
+    Parameters
+    ----------
+    part, parts : int
+        Part 1 to `parts`. All blocks of the question are done, whatever its `mcse`.
+    **more
+        executor, workers, max_seconds, progress: of `run_blocks`.
     """
+    n = block_count(question)
+    integer("parts", parts, 1, n)
+    integer("part", part, 1, parts)
+    return run_blocks(
+        PowerTask(question), block_schedule(n, 1), folder=folder,
+        first=n * (part - 1) // parts, last=n * part // parts - 1, **more,
+    )  # fmt: skip
+
+
+def merge_power(question: Question, folders: Sequence[str | Path]) -> tuple[Power, Blocks]:
+    """What is the power, if several machines did parts of the schedule (`run_power_part`)?
+
+    All blocks of the schedule must be there, and all are used.
+
+    Raises
+    ------
+    DataError
+        If a folder is of another question, if folders disagree, or if blocks are missing.
+    """
+    asked = manifest_of(PowerTask(question), block_schedule(block_count(question), 1))
+    for folder in folders:
+        kept = read_manifest(Path(folder))
+        if kept is not None and (changes := asked.changes(kept)):
+            raise DataError(f"{folder} belongs to another question; different: {changes}. "
+                            "Give the study, seed and draws of its parts.")  # fmt: skip
     found = merge_blocks(folders)
     return _answered(question, found), found
 

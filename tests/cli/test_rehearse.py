@@ -138,3 +138,21 @@ def test_an_impossible_plan_says_which_constraint(simtrack, study):
     assert "Impossible in range" in done.out
     assert "budget" in done.out
     assert "must be of the form" in simtrack("plan", study, "--over", "clusters").err
+
+
+def test_parts_on_two_machines_give_the_run_of_one(simtrack, study):
+    asked = ("power", study, "--clusters", "20", "--max-draws", "3000", "--mcse", "0.001")
+    whole = simtrack(*asked, "--folder", "whole", "--json").json
+    for part in ("1/2", "2/2"):
+        kept = simtrack(*asked, "--part", part, "--folder", part[0])
+        assert (kept.code, kept.out[:11]) == (0, f"{part[0]}: part {part}")
+    merged = simtrack(*asked, "--merge", "1", "--merge", "2", "--json").json
+    assert merged["power"] == whole["power"] == simtrack(*asked, "--json").json["power"]
+    assert merged["run"]["sha256"] == whole["run"]["sha256"]
+    assert "missing: blocks" in simtrack(*asked, "--merge", "1").err
+    other = simtrack(*asked, "--seed", "1", "--merge", "1", "--merge", "2")
+    assert "1 belongs to another question; different: seed" in other.err
+    assert "--folder must be given with --part" in simtrack(*asked, "--part", "1/2").err
+    assert "part must be an integer from 1 to 2" in (
+        simtrack(*asked, "--part", "3/2", "--folder", "3").err
+    )
