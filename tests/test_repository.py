@@ -65,3 +65,13 @@ def test_the_output_of_the_readme_is_what_the_command_prints(command, shown, mon
     monkeypatch.chdir(ROOT)
     assert main(command.split()) == 0
     assert capsys.readouterr().out == shown
+
+
+def test_the_recipe_of_the_readme_runs(monkeypatch, capsys, tmp_path):
+    (block,) = re.findall(r"^```bash\n(.*?)^```", README, flags=re.M | re.S)
+    monkeypatch.chdir(tmp_path)
+    for line in block.splitlines():
+        command = line.split("#")[0].split()[1:]
+        command = [*command, "--mcse", "0.05"] if command[0] in {"power", "plan"} else command
+        assert main(command) == 0, line
+    assert "sign-flip" in capsys.readouterr().out
