@@ -55,6 +55,9 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--skip-refused", is_flag=True, help="Note files that cannot be read; use the rest."
     ),
     click.option(
+        "--salvage", is_flag=True, help="Read what is whole of damaged files; name what is lost."
+    ),
+    click.option(
         "--summaries", is_flag=True, help="Read Inspect's summaries only: faster, thinner."
     ),
 )
@@ -78,6 +81,7 @@ def read_records(logs: tuple[str, ...], given: dict[str, Any]) -> Records:
         metric=list(given["metrics"]) or None,
         scores={k: _number(k, v) for k, v in assignments("--score", given["values"]).items()},
         detail="summaries" if given["summaries"] else "samples",
+        salvage=given["salvage"],
         skip_refused=given["skip_refused"],
     )
     for name, label in assignments("--where", given["where"]).items():

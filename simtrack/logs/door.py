@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simtrack.counts import group_rows
+from simtrack.counts import Factor, group_rows
 from simtrack.errors import DataError, InputError
 from simtrack.logs.content import UnknownFormat, look_at
 from simtrack.logs.formats import Request, reader_of
@@ -114,7 +114,8 @@ def read_logs(
     last: InputError | None = None
     for (file, named), name in zip(files, names, strict=True):
         try:
-            parts.append(_read(file, name, request))
+            part = _read(file, name, request)
+            parts.append(part if len(files) == 1 else _with_source(part, name))
         except UnknownFormat as error:
             (refused if named else passed).append(str(error))
         except DataError as error:
@@ -143,6 +144,13 @@ def read_logs(
     return Records(
         records.factors, records.numbers, records.losses, records.parents, records.kind, notes
     )
+
+
+def _with_source(part: Records, name: str) -> Records:
+    """Label the rows of a table that simtrack wrote, which keeps the columns that it has."""
+    if "source" in part.factors:
+        return part
+    return part.with_factors(source=Factor.constant(name, len(part)))
 
 
 def _trials_alone(parts: list[Records]) -> tuple[list[Records], list[str]]:

@@ -17,6 +17,7 @@ from simtrack.logs import (
     tau,
 )
 from simtrack.logs.content import Content, Kind, UnknownFormat
+from simtrack.logs.tables.roles import MARKER
 from simtrack.options import Detail
 from simtrack.records import Records
 
@@ -222,6 +223,8 @@ _EEE_AGGREGATE = frozenset({"evaluation_results", "model_info"})
 _EEE_INSTANCE = frozenset({"evaluation_id", "model_id", "sample_id", "evaluation"})
 _TAU2_SIMULATION = frozenset({"id", "task_id", "termination_reason"})
 READERS: tuple[Reader, ...] = (
+    Reader("trial table", "json-lines", frozenset({MARKER}), _json_lines),
+    Reader("trial table", "json-object", frozenset({MARKER}), _json_lines),
     Reader("Inspect .eval", "zip", frozenset(), _inspect_archive),
     Reader("Inspect .json", "json-object", frozenset({"eval", "plan"}), _inspect_object),
     Reader("Inspect .json", "json-object", frozenset({"eval", "status"}), _inspect_object),

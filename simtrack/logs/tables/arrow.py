@@ -9,7 +9,7 @@ from typing import Any
 from simtrack.counts import Losses
 from simtrack.errors import DataError, MissingExtra
 from simtrack.logs.columns import listed
-from simtrack.logs.tables.roles import USUAL
+from simtrack.logs.tables.roles import MARKER, USUAL
 from simtrack.logs.tables.table import Table
 
 __all__ = ["read_arrow", "read_parquet"]
@@ -76,7 +76,7 @@ def _library() -> Any:
 
 
 def _kept(names: list[str], wanted: Collection[str]) -> tuple[list[str], list[str]]:
-    if len(names) <= _COLUMNS_MAX:
+    if len(names) <= _COLUMNS_MAX or MARKER in names:
         return names, []
     known = [n for n in names if n in wanted or n.lower() in USUAL]
     left = [n for n in names if n not in set(known)]

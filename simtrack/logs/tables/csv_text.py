@@ -47,7 +47,7 @@ def read_csv(text: str, label: str) -> Table:
     columns = {
         name: [cell or None for cell in column] for name, column in zip(header, turned, strict=True)
     }
-    return Table(label, columns, lines, Losses())
+    return Table(label, columns, lines, Losses(), spreadsheet=True)
 
 
 def parse_csv(text: str, delimiter: str, label: str) -> Iterator[tuple[int, list[str]]]:

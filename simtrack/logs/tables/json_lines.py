@@ -11,7 +11,7 @@ from simtrack.errors import DataError
 from simtrack.logs.columns import LABEL_COLUMNS_MAX, listed
 from simtrack.logs.decode import Decoded, decode_record
 from simtrack.logs.lines import damage, spans
-from simtrack.logs.tables.roles import USUAL
+from simtrack.logs.tables.roles import MARKER, USUAL
 from simtrack.logs.tables.skipping import HEAD_RECORDS, LightRows, Skipped, heavy_keys
 from simtrack.logs.tables.table import Table
 
@@ -86,7 +86,7 @@ def kept_keys(
 ) -> tuple[list[str], list[str]]:
     """Choose the keys that become columns, in the order of the file, and say which do not."""
     times = Counter(name for record in records for name in record)
-    if len(times) <= LABEL_COLUMNS_MAX:
+    if len(times) <= LABEL_COLUMNS_MAX or MARKER in times:
         return list(times), []
     known = {*wanted, *(name for name in times if name.lower() in USUAL)}
     frequent = [name for name, _ in times.most_common() if name not in known]

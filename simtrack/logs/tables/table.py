@@ -13,6 +13,7 @@ from simtrack.counts import Factor, Losses, group_rows
 from simtrack.errors import DataError, InputError
 from simtrack.logs.columns import METRICS_MAX, NUMBERS, composed_notes, labels
 from simtrack.logs.score_values import ScoreReader
+from simtrack.logs.tables.marked import is_marked, read_marked
 from simtrack.logs.tables.roles import assign_roles
 from simtrack.logs.tables.skipping import Skipped
 from simtrack.options import Status
@@ -39,6 +40,8 @@ class Table:
         Rows that could not be read.
     notes : tuple of str
         What the user should be told.
+    spreadsheet : bool
+        Whether cells are as a spreadsheet takes them: CSV.
     """
 
     label: str
@@ -46,6 +49,7 @@ class Table:
     lines: Sequence[int]
     losses: Losses
     notes: tuple[str, ...] = ()
+    spreadsheet: bool = False
 
 
 def to_records(
@@ -61,6 +65,10 @@ def to_records(
     that it leaves out are guessed from common names where only one column fits, and a note says
     so. All other columns of scalars are kept as labels under their own names.
     """
+    if is_marked(table.columns):
+        return read_marked(
+            table.columns, table.label, map=map, metric=metric, spreadsheet=table.spreadsheet
+        )
     given = map or {}
     roles, notes = assign_roles(table.label, table.columns, given)
     if metric is not None:
