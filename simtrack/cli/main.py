@@ -32,6 +32,7 @@ REPORT_TO = "Please report it with the command and this text."
 VERBS = {
     "calibrate": "Operating characteristics and cost of a sequential probe, exactly.",
     "score": "Rates, intervals and paired comparisons from logs you already have.",
+    "ingest": "All logs as one trial table: CSV, JSON lines or Parquet, losses included.",
     "test": "Exact tests of two levels in every group, adjusted for the family.",
     "init": "Write a commented study to start from, one for each shape of the papers.",
     "simulate": "Draw a study that was never paid for, to rehearse the analysis on.",

@@ -14,18 +14,26 @@ from simtrack.options import MissingCluster
 if TYPE_CHECKING:
     from simtrack.records import Records
 
-__all__ = ["log_options", "read_records", "split_names"]
+__all__ = ["log_options", "read_options", "read_records", "split_names"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.argument("logs", nargs=-1, required=True),
+_LOGS = click.argument("logs", nargs=-1, required=True)
+_GROUPS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--by", multiple=True, help="Group by this column (repeatable, or comma-separated)."
     ),
     click.option(
         "--cluster", help="The resampling unit: id, scenario, ... [cluster, else the id]."
     ),
+    click.option(
+        "--missing-cluster",
+        type=click.Choice(get_args(MissingCluster)),
+        default="refuse",
+        help="Scored trials without a cluster label [refuse].",
+    ),
+)
+_READING: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--metric", "metrics", multiple=True, help="Only this metric: scorer or scorer.key."
     ),
@@ -46,12 +54,6 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--score", "values", multiple=True, metavar="TEXT=NUM", help="What a score stands for."
     ),
     click.option(
-        "--missing-cluster",
-        type=click.Choice(get_args(MissingCluster)),
-        default="refuse",
-        help="Scored trials without a cluster label [refuse].",
-    ),
-    click.option(
         "--skip-refused", is_flag=True, help="Note files that cannot be read; use the rest."
     ),
     click.option(
@@ -64,10 +66,13 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 
 def log_options(command: Command) -> Command:
+    """Give a command LOGS and the options that say how they are read and grouped."""
+    return _LOGS(_decorated(command, (*_GROUPS, *_READING)))
+
+
+def read_options(command: Command) -> Command:
     """Give a command LOGS and the options that say how they are read."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    return _LOGS(_decorated(command, _READING))
 
 
 def read_records(logs: tuple[str, ...], given: dict[str, Any]) -> Records:
@@ -100,6 +105,12 @@ def split_names(texts: tuple[str, ...]) -> list[str]:
     ['model', 'arm', 'stage']
     """
     return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+
+
+def _decorated(command: Command, options: tuple[Callable[[Any], Any], ...]) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def _number(text: str, value: str) -> float | None:

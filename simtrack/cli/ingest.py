@@ -1,0 +1,51 @@
+"""`simtrack ingest`: all logs as one trial table in a file, every loss with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simtrack.cli.reading import read_options, read_records
+from simtrack.cli.table_parts import account_table, refuse_ending
+
+if TYPE_CHECKING:
+    from simtrack.records import Records
+
+_EPILOG = """\b
+Examples:
+  simtrack ingest logs/ -o trials.parquet
+  simtrack ingest logs/*.eval results.json --skip-refused --salvage -o trials.csv
+  simtrack ingest scores.csv --map cluster=task_id --map value=correct -o trials.jsonl
+  simtrack score trials.parquet --by model
+\b
+The table holds one row a trial and metric, and a row for planned trials that left none, so that
+its accounting is that of the logs. It is read back exactly; no --map is needed. In CSV, labels
+that a spreadsheet would run as a formula stand after an apostrophe, which reading takes off.
+"""
+
+
+@click.command(epilog=_EPILOG)
+@read_options
+@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False),
+              help="Trial table to write: .csv, .jsonl or .parquet.")  # fmt: skip
+def ingest(logs: tuple[str, ...], output: str, **given: Any) -> None:
+    """Read LOGS (files, folders or globs) into one trial table, and say where every trial went."""
+    from simtrack.logs import TRIAL_SUFFIXES, write_trials
+
+    refuse_ending(output, TRIAL_SUFFIXES)
+    records = read_records(logs, given)
+    write_trials(records, output)
+    print(f"{output}: {_told(records)}")
+    if records.kind != "aggregate":
+        account_table(records).show()
+    for note in records.notes:
+        print(f"Note: {note}")
+
+
+def _told(records: Records) -> str:
+    sources = len(records.factors["source"].levels) if "source" in records.factors else 1
+    lost = records.losses.total()
+    what = "aggregates" if records.kind == "aggregate" else "rows"
+    more = f", and {lost:,} planned trials without a row" if lost else ""
+    return f"{len(records):,} {what} of {sources:,} source{'s' * (sources != 1)}{more}"

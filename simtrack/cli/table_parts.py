@@ -1,0 +1,61 @@
+"""What ingest, export and scan share: refusals before reading, and the accounting by metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from simtrack.errors import InputError, MissingExtra
+from simtrack.options import Status
+
+if TYPE_CHECKING:
+    from simtrack.records import Records
+    from simtrack.report.table import Table
+
+__all__ = ["account_table", "refuse_ending"]
+
+#: Libraries that a file of this ending needs, and the extra that brings them.
+_NEEDS = {".parquet": ("pyarrow", "parquet")}
+
+
+def refuse_ending(output: str, endings: Sequence[str]) -> None:
+    """Refuse, before anything is read, a file that could not be written.
+
+    Examples
+    --------
+    >>> refuse_ending("trials.xlsx", (".csv", ".jsonl"))
+    Traceback (most recent call last):
+    simtrack.errors.InputError: output must be a name ending in .csv, .jsonl, got 'trials.xlsx'.
+    """
+    target = Path(output)
+    ending = target.suffix.lower()
+    if ending not in endings:
+        raise InputError("output", f"a name ending in {', '.join(endings)}", repr(target.name))
+    if not target.parent.is_dir():
+        raise InputError(
+            "output", "in a folder that exists", str(target.parent), cure="Make the folder first."
+        )
+    library, extra = _NEEDS.get(ending, ("", ""))
+    if library and find_spec(library) is None:
+        raise MissingExtra(library, extra)
+
+
+def account_table(records: Records) -> Table:
+    """Lay out where every planned trial went, one line a metric, with the losses there are."""
+    from simtrack.records import account
+    from simtrack.report.table import Table
+
+    by = ["metric"] if "metric" in records.factors else []
+    found = account(records, by=by)
+    losses = [s for s in get_args(Status) if s != "scored" and found.total(s)]
+    heads = (*by, "planned", "scored", *losses)
+    rows = [
+        (*row.labels, str(row.planned), *(str(row.n(s)) for s in ("scored", *losses)))
+        for row in found.rows
+    ]
+    for loss in found.unplaced:
+        cells = ("0", *(str(loss.n) if s == loss.kind else "0" for s in losses))
+        rows.append((*("(not said)",) * len(by), str(loss.n), *cells))
+    return Table("", heads, rows, frozenset(by))
