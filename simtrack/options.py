@@ -12,6 +12,7 @@ __all__ = [
     "Detail",
     "ExecutorName",
     "Guarantee",
+    "LogState",
     "Measurement",
     "MissingCluster",
     "MissingPolicy",
@@ -32,6 +33,9 @@ Detail = Literal["samples", "summaries"]
 #: Who computes the blocks of a long run, on this machine.
 ExecutorName = Literal["serial", "threads", "processes"]
 Guarantee = Literal["finite-sample", "asymptotic", "bayesian", "descriptive"]
+#: How complete a log file is. A running one has no end yet; a stopped one ended in an error or was
+#: cancelled; an incomplete one ended well but lacks planned trials.
+LogState = Literal["complete", "incomplete", "running", "stopped", "truncated", "refused", "no log"]
 #: The level of measurement of ratings, for Krippendorff's α.
 Measurement = Literal["nominal", "ordinal", "interval"]
 MissingCluster = Literal["refuse", "own"]

@@ -32,6 +32,7 @@ REPORT_TO = "Please report it with the command and this text."
 VERBS = {
     "calibrate": "Operating characteristics and cost of a sequential probe, exactly.",
     "score": "Rates, intervals and paired comparisons from logs you already have.",
+    "scan": "What is in these logs, how complete are they, can they be compared?",
     "ingest": "All logs as one trial table: CSV, JSON lines or Parquet, losses included.",
     "test": "Exact tests of two levels in every group, adjusted for the family.",
     "init": "Write a commented study to start from, one for each shape of the papers.",

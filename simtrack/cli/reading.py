@@ -14,7 +14,7 @@ from simtrack.options import MissingCluster
 if TYPE_CHECKING:
     from simtrack.records import Records
 
-__all__ = ["log_options", "read_options", "read_records", "split_names"]
+__all__ = ["log_options", "read_options", "read_records", "score_values", "split_names"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -84,7 +84,7 @@ def read_records(logs: tuple[str, ...], given: dict[str, Any]) -> Records:
         logs,
         map=assignments("--map", given["columns"]) or None,
         metric=list(given["metrics"]) or None,
-        scores={k: _number(k, v) for k, v in assignments("--score", given["values"]).items()},
+        scores=score_values(given["values"]),
         detail="summaries" if given["summaries"] else "samples",
         salvage=given["salvage"],
         skip_refused=given["skip_refused"],
@@ -94,6 +94,17 @@ def read_records(logs: tuple[str, ...], given: dict[str, Any]) -> Records:
         known = records.factors[column].levels
         records = records.select(**{column: [label] if label in known else label.split("|")})
     return records
+
+
+def score_values(texts: tuple[str, ...]) -> dict[str, float | None]:
+    """Read what scores stand for: TEXT=NUMBER, or TEXT=unscored.
+
+    Examples
+    --------
+    >>> score_values(("D=0.25", "N/A=unscored"))
+    {'D': 0.25, 'N/A': None}
+    """
+    return {text: _number(text, value) for text, value in assignments("--score", texts).items()}
 
 
 def split_names(texts: tuple[str, ...]) -> list[str]:

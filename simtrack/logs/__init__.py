@@ -3,15 +3,19 @@
 from simtrack.logs.door import read_log, read_logs
 from simtrack.logs.frames import read_frame
 from simtrack.logs.inventory import InventoryRow, inventory
+from simtrack.logs.scan import Scan, ScannedFile, scan
 from simtrack.logs.trials import TRIAL_SUFFIXES, trials_text, write_trials
 
 __all__ = [
     "TRIAL_SUFFIXES",
     "InventoryRow",
+    "Scan",
+    "ScannedFile",
     "inventory",
     "read_frame",
     "read_log",
     "read_logs",
+    "scan",
     "trials_text",
     "write_trials",
 ]

@@ -61,10 +61,16 @@ class Dataset(Struct):
 
 
 class Config(Struct):
-    """How often, and how many of the samples: `limit` is a number or a pair."""
+    """How often, how many of the samples (`limit`: a number or a pair), and what halts one."""
 
     epochs: int | None = None
     limit: Any = None
+    message_limit: Any = None
+    token_limit: Any = None
+    turn_limit: Any = None
+    time_limit: Any = None
+    working_limit: Any = None
+    cost_limit: Any = None
 
 
 class ScorerSpec(Struct):

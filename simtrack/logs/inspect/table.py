@@ -28,7 +28,7 @@ from simtrack.logs.score_values import NON_FINITE, NULL, ScoreReader
 from simtrack.options import Status
 from simtrack.records import Records
 
-__all__ = ["NO_METRIC", "to_records"]
+__all__ = ["NO_METRIC", "inspect_version", "to_records"]
 
 STATUSES: tuple[str, ...] = get_args(Status)
 #: The group in which `account` counts rows without a metric.
@@ -159,12 +159,13 @@ def _notes(
     if infinite:
         notes.append(f"{infinite} scores are not finite and count as unscored")
     nested = sum(1 for name, raw in columns.items() if "." in name for v in raw if v is None)
-    if nested and _version(log) < _NAN_KEPT and any(NULL in reason for reason in flat):
+    if nested and inspect_version(log) < _NAN_KEPT and any(NULL in reason for reason in flat):
         notes.append(f"{nested} null scores within objects may have been NaN; they are unscored")
     return notes
 
 
-def _version(log: InspectLog) -> tuple[int, ...]:
+def inspect_version(log: InspectLog) -> tuple[int, ...]:
+    """Give the version of Inspect that wrote a log, (0,) where it does not say."""
     text = str((log.header.eval.packages or {}).get("inspect_ai", "0"))
     parts = text.split("+", 1)[0].split(".")
     return tuple(int(p) for p in parts[:3] if p.isascii() and p.isdigit() and len(p) < 10)
