@@ -34,6 +34,7 @@ VERBS = {
     "score": "Rates, intervals and paired comparisons from logs you already have.",
     "scan": "What is in these logs, how complete are they, can they be compared?",
     "ingest": "All logs as one trial table: CSV, JSON lines or Parquet, losses included.",
+    "export": "A trial table as CSV, JSON lines, Parquet, NetCDF counts or an Inspect log.",
     "test": "Exact tests of two levels in every group, adjusted for the family.",
     "init": "Write a commented study to start from, one for each shape of the papers.",
     "simulate": "Draw a study that was never paid for, to rehearse the analysis on.",

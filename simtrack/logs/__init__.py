@@ -4,7 +4,7 @@ from simtrack.logs.door import read_log, read_logs
 from simtrack.logs.frames import read_frame
 from simtrack.logs.inventory import InventoryRow, inventory
 from simtrack.logs.scan import Scan, ScannedFile, scan
-from simtrack.logs.trials import TRIAL_SUFFIXES, trials_text, write_trials
+from simtrack.logs.trials import TRIAL_SUFFIXES, trials_text, write_inspect, write_trials
 
 __all__ = [
     "TRIAL_SUFFIXES",
@@ -17,5 +17,6 @@ __all__ = [
     "read_logs",
     "scan",
     "trials_text",
+    "write_inspect",
     "write_trials",
 ]

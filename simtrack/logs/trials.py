@@ -12,11 +12,12 @@ from typing import Any
 from simtrack.counts import Factor, natural_order
 from simtrack.errors import InputError, MissingExtra
 from simtrack.files import write_text, write_with
+from simtrack.logs.inspect import inspect_text
 from simtrack.logs.tables.guarded import guarded
 from simtrack.logs.tables.roles import MARKER
 from simtrack.records import Records
 
-__all__ = ["TRIAL_SUFFIXES", "trials_text", "write_trials"]
+__all__ = ["TRIAL_SUFFIXES", "trials_text", "write_inspect", "write_trials"]
 
 TRIAL_SUFFIXES = (".csv", ".jsonl", ".parquet")
 #: What stands in the marker column of a trial's row; other rows hold JSON there.
@@ -50,6 +51,22 @@ def write_trials(records: Records, path: str | Path) -> Path:
         for name, values in _columns(records, spreadsheet=False).items()
     }
     return write_with(path, lambda temporary: parquet.write_table(arrow.table(made), temporary))
+
+
+def write_inspect(records: Records, path: str | Path) -> tuple[str, ...]:
+    """Write a trial table as a JSON log in Inspect's shape, which Inspect opens; give the notes.
+
+    The notes say what such a log cannot hold as the table has it; an empty tuple means that
+    `read_log` gives the same outcomes, samples, epochs, labels and losses.
+
+    Raises
+    ------
+    DataError
+        Aggregates, or a table without a column that names samples.
+    """
+    text, notes = inspect_text(records)
+    write_text(path, text)
+    return notes
 
 
 def trials_text(records: Records, suffix: str = ".csv") -> str:

@@ -2,5 +2,6 @@
 
 from simtrack.logs.inspect.source import InspectLog, open_archive, open_object
 from simtrack.logs.inspect.table import to_records
+from simtrack.logs.inspect.written import inspect_text
 
-__all__ = ["InspectLog", "open_archive", "open_object", "to_records"]
+__all__ = ["InspectLog", "inspect_text", "open_archive", "open_object", "to_records"]

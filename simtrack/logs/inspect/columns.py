@@ -7,17 +7,25 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
 
-from simtrack.logs.columns import LABEL_COLUMNS_MAX, RESERVED, Column, listed
+from simtrack.logs.columns import LABEL_COLUMNS_MAX, LABELS, NUMBERS, RESERVED, Column, listed
 from simtrack.logs.inspect.fields import Header, Limit, Message, Sample
 
 __all__ = [
     "LOG_COLUMNS",
+    "OWN_COLUMNS",
     "SAMPLE_COLUMNS",
     "argument_labels",
     "error_text",
     "limit_text",
     "metadata_columns",
+    "own_columns",
+    "own_numbers",
 ]
+
+#: The key of a log's metadata under which simtrack names the sample metadata that are columns.
+OWN_COLUMNS = "simtrack_columns"
+#: Columns that the log itself says, whatever its metadata claim.
+_NEVER_OWN = frozenset({"unit", "metric", "status", "reason", "outcome", "limit"})
 
 #: Longer texts are not labels.
 LABEL_MAX_CHARACTERS = 256
@@ -82,30 +90,59 @@ def argument_labels(header: Header) -> dict[str, Any]:
     return {f"arg.{name}": value for name, value in found[:LABEL_COLUMNS_MAX]}
 
 
-def metadata_columns(samples: Sequence[Sample]) -> tuple[dict[str, list[Any]], list[str]]:
+def own_columns(header: Header) -> tuple[frozenset[str], frozenset[str]]:
+    """Give the names of sample metadata that are labels and numbers of a table simtrack wrote."""
+    said = header.eval.metadata
+    own = said.get(OWN_COLUMNS) if isinstance(said, dict) else None
+    if not isinstance(own, dict):
+        return frozenset(), frozenset()
+    lists = (own.get(kind) for kind in ("labels", "numbers"))
+    labels, numbers = (
+        frozenset(n for n in found if isinstance(n, str))
+        if isinstance(found, list)
+        else frozenset()
+        for found in lists
+    )
+    return labels - _NEVER_OWN - set(NUMBERS), numbers - labels - set(LABELS) - {"value"}
+
+
+def own_numbers(samples: Sequence[Sample], name: str) -> list[Any]:
+    """Give a numeric column that simtrack wrote to metadata, None where a sample has none."""
+    found = [(sample.metadata or {}).get(name) for sample in samples]
+    return [v if isinstance(v, (int, float)) and not isinstance(v, bool) else None for v in found]
+
+
+def metadata_columns(
+    samples: Sequence[Sample],
+    own: frozenset[str] = frozenset(),
+    numeric: frozenset[str] = frozenset(),
+) -> tuple[dict[str, list[Any]], list[str]]:
     """Give a column for every metadata key with short scalar values, None where a sample has none.
 
-    A key that has the name of another column becomes metadata.<key>. Keys whose values are long
-    texts in some sample are left out, and of very many keys all but the most frequent; their
-    names are in the notes, which are the second result.
+    A key that has the name of another column becomes metadata.<key>, unless it is an `own` column
+    of a table that simtrack wrote; those that are `numeric` there are no labels. Keys whose values
+    are long texts in some sample are left out, and of very many keys all but the most frequent;
+    their names are in the notes, which are the second result.
     """
     times: Counter[str] = Counter()
     long: dict[str, None] = {}
     for sample in samples:
         for key, value in (sample.metadata or {}).items():
-            if isinstance(value, str) and len(value) > LABEL_MAX_CHARACTERS:
+            if key in numeric:
+                continue
+            if isinstance(value, str) and len(value) > LABEL_MAX_CHARACTERS and key not in own:
                 long[key] = None
             elif isinstance(value, (str, bool, int, float)):
                 times[key] += 1
     frequent = [key for key, _ in times.most_common() if key not in long]
-    kept = set(frequent[:LABEL_COLUMNS_MAX])
+    kept = set(frequent[:LABEL_COLUMNS_MAX]) | own.intersection(times)
     found: dict[str, list[Any]] = {key: [None] * len(samples) for key in times if key in kept}
     for row, sample in enumerate(samples):
         for key, value in (sample.metadata or {}).items():
             if key in kept and isinstance(value, (str, bool, int, float)):
                 found[key][row] = value
-    columns = {_free_name(key): column for key, column in found.items()}
-    rare = frequent[LABEL_COLUMNS_MAX:]
+    columns = {key if key in own else _free_name(key): column for key, column in found.items()}
+    rare = [key for key in frequent[LABEL_COLUMNS_MAX:] if key not in own]
     notes = [f"metadata left out (long text): {listed(list(long))}"] if long else []
     if rare:
         shown = listed(rare, 5)

@@ -95,6 +95,7 @@ class Spec(Struct):
     config: Config | None = None
     scorers: list[ScorerSpec] | None = None
     packages: dict[str, Any] | None = None
+    metadata: Any = None
 
 
 class Metric(Struct):

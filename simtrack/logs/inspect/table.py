@@ -20,6 +20,8 @@ from simtrack.logs.inspect.columns import (
     error_text,
     limit_text,
     metadata_columns,
+    own_columns,
+    own_numbers,
 )
 from simtrack.logs.inspect.metrics import ABSENT, metric_columns
 from simtrack.logs.inspect.plan import losses_by_metric, plan_of
@@ -68,7 +70,8 @@ def to_records(
     names = list(columns) or [NO_METRIC]
     rows, width = len(log.samples), len(names)
     factors = {name: Factor.constant(level, rows * width) for name, level in where.items()}
-    own, left_out = metadata_columns(log.samples)
+    own_labels, own_figures = own_columns(log.header)
+    own, left_out = metadata_columns(log.samples, own_labels, own_figures)
     numeric: dict[str, NDArray[np.float64]] = {"value": fates.values.ravel()}
     for column in SAMPLE_COLUMNS:
         taken = list(map(column.take, log.samples))
@@ -77,11 +80,15 @@ def to_records(
         else:
             factors[column.name] = _repeated(labels(taken), width)
     factors |= {name: _repeated(labels(values), width) for name, values in own.items()}
+    for name in sorted(own_figures - factors.keys()):
+        found = numbers(own_numbers(log.samples, name), f"{log.label}: {name}")
+        numeric[name] = np.repeat(found, width)
     codes = np.tile(np.arange(width, dtype=np.int32), rows)
     factors["metric"] = Factor(tuple(columns), codes if columns else codes - 1)
     factors["status"] = Factor(STATUSES, fates.status.ravel()).compact()
     factors["reason"] = labels([reason for row in fates.reasons for reason in row])
-    losses = Losses.of(losses_by_metric(log, plan, names, where))
+    placed = {name: text for name, text in where.items() if name not in own_labels}
+    losses = Losses.of(losses_by_metric(log, plan, names, placed))
     notes = [*log.notes, *_notes(log, columns, fates, plan.planned), *left_out, *reader.notes()]
     notes += plan.notes
     notes += composed_notes({"unit": [s.id for s in log.samples], **own})

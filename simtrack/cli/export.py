@@ -1,0 +1,74 @@
+"""`simtrack export`: a trial table, or any log, in a form that other tools open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simtrack.cli.reading import log_options, read_records, split_names
+from simtrack.cli.table_parts import refuse_ending
+from simtrack.errors import InputError
+
+if TYPE_CHECKING:
+    from simtrack.records import Records
+
+_EPILOG = """\b
+Examples:
+  simtrack export trials.parquet -o trials.csv
+  simtrack export trials.parquet --where model=gpt-4o -o gpt.json
+  simtrack export trials.parquet --by model --by arm --cluster scenario -o counts.nc
+\b
+.csv .jsonl .parquet  the table; read back, it is the same again
+.json                 an Inspect log: samples, epochs, scores, metadata and errors
+.nc                   NetCDF: outcomes counted by cluster and --by, as a dense array
+"""
+
+
+@click.command(epilog=_EPILOG)
+@log_options
+@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False),
+              help="File to write: .csv, .jsonl, .parquet, .json or .nc.")  # fmt: skip
+def export(logs: tuple[str, ...], output: str, **given: Any) -> None:
+    """Write LOGS (a trial table, or any log) as another kind of file, told by its ending."""
+    from simtrack.logs import TRIAL_SUFFIXES, write_inspect, write_trials
+
+    ending = Path(output).suffix.lower()
+    refuse_ending(output, (*TRIAL_SUFFIXES, ".json", ".nc"))
+    if ending != ".nc" and (given["by"] or given["cluster"]):
+        raise InputError("--by and --cluster", "left out but for .nc, which holds counts")
+    records = read_records(logs, given)
+    notes: tuple[str, ...] = ()
+    if ending == ".nc":
+        _write_counts(records, output, given)
+    elif ending == ".json":
+        notes = write_inspect(records, output)
+    else:
+        write_trials(records, output)
+    lost = records.losses.total()
+    more = f", and {lost:,} planned trials without a row" if lost else ""
+    print(f"{output}: {len(records):,} rows{more}")
+    for note in notes:
+        print(f"Note: {note}")
+
+
+def _write_counts(records: Records, output: str, given: dict[str, Any]) -> None:
+    """Write the counts, and what they leave out as JSON in an attribute."""
+    import json
+
+    from simtrack.analysis.scope import find_factor
+    from simtrack.runs.store import write_result
+
+    counts = records.counts(
+        cluster=find_factor(records, given["cluster"]) if given["cluster"] else None,
+        by=[find_factor(records, name) for name in split_names(given["by"])],
+        missing_cluster=given["missing_cluster"],
+    )
+    data = counts.to_xarray().to_dataset()
+    losses = [
+        {"kind": x.kind, "n": x.n, "reason": x.reason, "where": dict(x.where)}
+        for x in counts.losses.entries
+    ]
+    data.attrs |= {"schema": "simtrack.counts/1", "losses": json.dumps(losses)}
+    write_result(data, Path(output))
