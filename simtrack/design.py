@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -101,10 +102,8 @@ class Design:
     @property
     def trials(self) -> int:
         """All planned trials."""
-        cells = self.cells
-        return self.repetitions * sum(
-            self.runs(g, cell) for g in range(self.clusters) for cell in cells
-        )
+        within = (len(levels) for name, levels in self.conditions if name not in self.between)
+        return self.repetitions * self.clusters * math.prod(within)
 
     def with_(self, **changes: Any) -> Design:
         """Give this design with some fields changed; all checks are made again."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -128,6 +129,14 @@ class Analysis:
         if (takes == "rate" and terms != 1) or (takes == "difference" and terms != _TWO):
             wanted = "one rate" if takes == "rate" else "a contrast of two terms"
             raise InputError("what", f"{wanted} for {self.name}", self.what.name)
+        self._refuse_unknown_options()
+
+    def _refuse_unknown_options(self) -> None:
+        known = self.option_names if self.options else ()
+        for name, _ in self.options:
+            if name not in known:
+                rule = f"one that {self.name} takes ({', '.join(known) or 'it takes none'})"
+                raise InputError("option", rule, repr(name))
 
     @property
     def named(self) -> NamedAnalysis:
@@ -145,6 +154,22 @@ class Analysis:
             )  # fmt: skip
 
         return NamedAnalysis(self.name, looped, takes, method.topic == "test")
+
+    @property
+    def option_names(self) -> tuple[str, ...]:
+        """The options that its method takes."""
+        known = _keywords(self.named.function)
+        if known is None:
+            method = find_method(self.name, "rate", "difference", "contrast", "test")
+            known = _keywords(method.load()) or ()
+        return known
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The factors that the counts have to be grouped by."""
+        terms = [self.what] if isinstance(self.what, Estimand) else [e for _, e in self.what.terms]
+        used = (f for e in terms for c in (*e.where, *e.among) for f in c.factors)
+        return tuple(dict.fromkeys(used))
 
     def arrays(self, batch: CountsBatch) -> tuple[Any, Any, Any]:
         """Reduce studies to numerators and denominators, (R, G, T) each, and weights (T,)."""
@@ -188,6 +213,15 @@ class Analysis:
         """Give plain data that tells this analysis from every other."""
         head = {"schema": "simtrack.analysis/1", "name": self.name, "level": self.level}
         return head | {"options": dict(self.options), "what": _plain(self.what)}
+
+
+def _keywords(function: Callable[..., Any]) -> tuple[str, ...] | None:
+    """Which options has a function? None where it passes on whatever it is given."""
+    found = inspect.signature(function).parameters.values()
+    if any(p.kind is p.VAR_KEYWORD for p in found):
+        return None
+    given = ("level", "alternative", "weights")
+    return tuple(p.name for p in found if p.kind is p.KEYWORD_ONLY and p.name not in given)
 
 
 def _plain(what: Estimand | Contrast) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from simtrack.cli.parsing import a_figure
 from simtrack.cli.rehearse import described, goal_of, progress_line, rehearsal_of
 from simtrack.errors import InputError
 
@@ -23,6 +24,7 @@ Every design in range is looked at, since power is a sawtooth: "first" is the sm
 that works, "from" the one from which all larger ones in range work.
 """
 _DEFAULT = ("clusters=6:60",)
+_WIDEST = 5_000
 
 
 @click.command(epilog=_EPILOG)
@@ -45,8 +47,9 @@ def plan(as_json: bool, **given: Any) -> None:
     if study.analysis is None:
         raise InputError("[analysis]", "in the study file, to say how it will be analysed")
     asked: dict[str, Any] = {"mcse": 0.01} | dict(study.settings["plan"])
-    over = asked.pop("over", {}) if not given["over"] else {}
-    over = dict(over) or dict(_range(text) for text in given["over"] or _DEFAULT)
+    over = _over(asked.pop("over", {}), given["over"])
+    if given["figure"]:
+        a_figure(given["figure"])
     renamed = {"target": "target_power", "alpha": "alpha", "mcse": "mcse", "budget": "budget_usd"}
     asked |= {new: given[old] for old, new in renamed.items() if given[old] is not None}
     known = ("target_power", "alpha", "alternative", "mcse", "max_draws", "block", "budget_usd",
@@ -70,6 +73,20 @@ def plan(as_json: bool, **given: Any) -> None:
         _show(goal, found)
 
 
+def _over(stated: Any, given: tuple[str, ...]) -> dict[str, list[int]]:
+    """Take the ranges of the options, else those of [plan.over], else the default."""
+    if given or not stated:
+        ranges = [_range(text) for text in given or _DEFAULT]
+        names = [name for name, _ in ranges]
+        if len(set(names)) < len(names):
+            raise InputError("--over", "given once for each of clusters and repetitions", names)
+        return dict(ranges)
+    if not isinstance(stated, dict) or not all(isinstance(v, list) for v in stated.values()):
+        cure = "Write clusters = [10, 20, 30]."
+        raise InputError("over", "a table of lists", repr(stated), where="[plan]", cure=cure)
+    return stated
+
+
 def _range(text: str) -> tuple[str, list[int]]:
     """Read "clusters=6:60", "clusters=6:60:2" or "repetitions=1,3,5"."""
     name, sign, values = text.partition("=")
@@ -77,11 +94,16 @@ def _range(text: str) -> tuple[str, list[int]]:
         if not sign:
             raise ValueError
         if ":" in values:
-            low, high, step = ([int(v) for v in values.split(":")] + [1])[:3]
+            low, high, step, *more = [int(v) for v in values.split(":")] + [1]
+            if more not in ([], [1]) or step < 1 or high < low or high - low > _WIDEST * step:
+                raise ValueError
             return name.strip(), list(range(low, high + 1, step))
         return name.strip(), [int(v) for v in values.split(",")]
     except ValueError:
-        rule = "of the form clusters=6:60, clusters=6:60:2 or repetitions=1,3,5"
+        rule = (
+            "of the form clusters=6:60, clusters=6:60:2 or repetitions=1,3,5, "
+            f"ascending, at most {_WIDEST:,} steps"
+        )
         raise InputError("--over", rule, repr(text)) from None
 
 

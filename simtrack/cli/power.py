@@ -102,9 +102,19 @@ def _interim(study: Rehearsal, given: dict[str, Any]) -> Counts | None:
     from simtrack.logs import read_logs
 
     records = read_logs(given["interim"], map=assignments("--map", given["columns"]) or None)
-    by = [name for name, _ in study.design.conditions]
-    name = study.design.cluster_name
-    return records.counts(cluster=name if name in records.factors else None, by=by)
+    name, analysis = study.design.cluster_name, study.analysis
+    by = () if analysis is None else analysis.factors
+    for column in by:
+        if column not in records.factors:
+            rule = f"a log with a column {column}, which the analysis asks for"
+            cure = f"Name it with --map {column}=COLUMN."
+            raise InputError("interim", rule, ", ".join(records.factors), cure=cure)
+    cluster = next((c for c in (name, "cluster") if c in records.factors), None)
+    if cluster is None:
+        rule = f"a log with a column {name} or cluster"
+        cure = "Name it with --map cluster=COLUMN."
+        raise InputError("interim", rule, ", ".join(records.factors), cure=cure)
+    return records.counts(cluster=cluster, by=by)
 
 
 def _show(study: Rehearsal, goal: Goal, found: Power, interim: Counts | None) -> None:

@@ -301,7 +301,8 @@ _HOPELESS = 4
 def _notes(question: Question, found: Tally, share: float | None, exact: bool) -> tuple[str, ...]:
     lines = []
     if share is None:
-        lines.append(f"not estimable: none of {int(found.n) or 'all'} studies has an answer")
+        none = "no possible study" if exact else f"none of {int(found.n):,} studies"
+        lines.append(f"not estimable: {none} has an answer")
     elif found.ok < found.n:
         lines.append(
             f"{(found.n - found.ok) / found.n:.2%} of studies have no answer: they are in no "

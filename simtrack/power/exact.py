@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 #: Sign patterns of all multisets of cluster differences that are gone through: some seconds.
 _MOST_PATTERNS: Final = 2e8
+_MOST_SIGNS: Final = 27
 #: Possible studies that are analysed one by one.
 _MOST_STUDIES: Final = 200_000
 
@@ -154,7 +155,9 @@ def _flips(question: Question, values: Integers, law: Floats, scale: int) -> Tal
         reasons = tuple(float(r == "too few clusters to reach alpha") for r in REASONS)
         return Tally(n=1.0, refused=1.0, reasons=reasons)
     sizes = np.unique(np.abs(np.append(values, 0)))
-    patterns = math.comb(sizes.size + clusters - 1, clusters) * 2.0**clusters
+    if clusters > _MOST_SIGNS:
+        return "too many possible studies"
+    patterns = math.comb(sizes.size + clusters - 1, clusters) * 2**clusters
     if patterns > _MOST_PATTERNS:
         return "too many possible studies"
     plus, minus = np.zeros(sizes.size), np.zeros(sizes.size)

@@ -80,7 +80,7 @@ class Differs:
 
     def met(self, results: Results, analysis: Analysis) -> Mask:
         """Say for each study whether it rejects."""
-        if analysis.named.has_pvalue or _has_pvalues(results):
+        if self._by_pvalue(results, analysis):
             p = np.where(np.isnan(results.pvalue), 2.0, results.pvalue)
             return np.asarray(p <= self.alpha + _SLACK)
         above, below = _beyond(results.low, self.null), _beyond(-results.high, -self.null)
@@ -89,13 +89,17 @@ class Differs:
 
     def answered(self, results: Results, analysis: Analysis) -> Mask:
         """Say for each study whether it has the p-value or the interval."""
-        if analysis.named.has_pvalue or _has_pvalues(results):
+        if self._by_pvalue(results, analysis):
             return np.asarray((results.status == OK) & ~np.isnan(results.pvalue))
         return _has_interval(results)
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain data."""
         return {"kind": "differs"} | asdict(self)
+
+    def _by_pvalue(self, results: Results, analysis: Analysis) -> bool:
+        """Say whether the p-value decides; one of a method in a loop is about 0 alone."""
+        return analysis.named.has_pvalue or (self.null == 0.0 and _has_pvalues(results))
 
 
 @dataclass(frozen=True, slots=True)

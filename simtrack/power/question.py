@@ -31,6 +31,8 @@ __all__ = [
 
 #: A share of 0 or 1 among few draws is no certainty: its error is taken as at least 1 / n.
 _LEAST = 1.0
+#: Trials, and cells of clusters, of the studies of one block: about a minute, and some gigabytes.
+_MOST_TRIALS, _MOST_CELLS = 20_000_000_000, 40_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +84,14 @@ class Question:
             cure = "Use goal=Differs(null=...), Narrow(width), Equivalent(low, high)."
             raise InputError("goal", f"about a value that {self.analysis.what.name} may have",
                              "a difference from 0", cure=cure)  # fmt: skip
+        if isinstance(aim, Differs) and aim.null:
+            _refuse_another_null(self.analysis, aim.null)
         if self.interim is not None:
             done = len(self.interim.cluster.compact().levels)
             if not 0 < done < self.design.clusters:
                 rule = f"a table of 1 to {self.design.clusters - 1} of the design's clusters"
                 raise InputError("interim", rule, f"{done} clusters")
+            _refuse_silent_terms(self.analysis, self.interim)
 
     @property
     def null(self) -> float:
@@ -133,6 +138,7 @@ def run_block(question: Question, index: int, *, threads: int = 1) -> Tally:
 
 def study_results(question: Question, draws: range, *, threads: int = 1) -> Results:
     """Draw and analyse these studies: a pure function of the question and the draws."""
+    _refuse_too_large(question.design, len(draws))
     batch = question.agent.counts(question.design, draws, question.seed, threads=threads)
     top, bottom, weights = question.analysis.arrays(batch)
     if question.interim is not None:
@@ -173,6 +179,44 @@ def wanted_draws(question: Question, so_far: Tally) -> int:
     needed = max(share * (1.0 - share), 1.0 / so_far.ok) / question.mcse**2
     blocks = math.ceil(needed * so_far.n / so_far.ok / question.block)
     return int(min(question.max_draws, max(so_far.n, blocks * question.block)))
+
+
+def _refuse_another_null(analysis: Analysis, null: float) -> None:
+    """Refuse a null that the test would not hear of, or that no rate can have."""
+    if isinstance(analysis.what, Estimand) and not 0.0 <= null <= 1.0:
+        raise InputError("null", f"from 0 to 1, as {analysis.what.name} is", null)
+    if analysis.named.has_pvalue and dict(analysis.options).get("null") != null:
+        takes = "null" in analysis.option_names
+        cure = (f"Give it as the option null = {null:g} of the analysis." if takes else
+                "Use a method that decides by its interval, or the goal excludes.")  # fmt: skip
+        rule = f"left out: the p-value of {analysis.name} is about its own null"
+        raise InputError("null", rule, null, cure=cure)
+
+
+def _refuse_silent_terms(analysis: Analysis, interim: Counts) -> None:
+    """Refuse a table in which a term has no trials at all: its levels are named otherwise."""
+    totals, _ = analysis.totals(interim)
+    what = analysis.what
+    terms = [what] if isinstance(what, Estimand) else [e for _, e in what.terms]
+    seen = np.any(totals.denominator > 0, axis=0).tolist()
+    empty = [term.name for term, has in zip(terms, seen, strict=True) if not has]
+    if empty:
+        levels = {f: interim.conditions[f].compact().levels for f in analysis.factors}
+        found = "; ".join(f"{f}: {', '.join(v)}" for f, v in levels.items()) or "none"
+        raise InputError("interim", f"a table with trials of {' and '.join(empty)}", found)
+
+
+def _refuse_too_large(design: Design, draws: int) -> None:
+    """Refuse what no memory holds or no patience waits for, before it is begun."""
+    each = max(design.trials / _MOST_TRIALS, design.clusters * len(design.cells) / _MOST_CELLS)
+    most = math.floor(1.0 / each)
+    if most < 1:
+        rule = f"of at most {_MOST_TRIALS:,} trials and {_MOST_CELLS:,} cells of clusters"
+        raise InputError("design", rule, f"{design.trials:,} trials")
+    if draws > most:
+        cure = f"Set block = {most} where block stands, or plan fewer trials."
+        rule = f"at most {most} for studies of {design.trials:,} trials"
+        raise InputError("block", rule, draws, cure=cure)
 
 
 def _with_observed(question: Question, top: Any, bottom: Any) -> tuple[Any, Any]:

@@ -19,6 +19,7 @@ from simtrack.design import Design
 from simtrack.errors import DataError, InputError
 from simtrack.power import Differs, Equivalent, Excludes, Goal, Narrow
 from simtrack.price import Price
+from simtrack.validate import real
 
 __all__ = ["Rehearsal", "load_rehearsal", "parse_rehearsal"]
 
@@ -66,7 +67,9 @@ def load_rehearsal(path: str | Path) -> Rehearsal:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file. Write one with: simtrack init") from None
-    except (OSError, UnicodeDecodeError, RecursionError, ValueError) as error:
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}.") from None
+    except (UnicodeDecodeError, RecursionError, ValueError) as error:
         raise DataError(f"{path} is not valid TOML: {error}. Mend that line.") from None
     return parse_rehearsal(content, str(path))
 
@@ -81,20 +84,44 @@ def parse_rehearsal(content: Mapping[str, Any], where: str) -> Rehearsal:
         if not isinstance(table, Mapping):
             raise InputError(name, "a table", type(table).__name__, where=where)
     price, goal = content.get("price"), content.get("goal")
+    design = _design(content["design"], f"{where}, [design]")
     return Rehearsal(
-        Design.from_dict(content["design"], f"{where}, [design]"),
+        design,
         _agent(content["agent"], f"{where}, [agent]"),
-        _analysis(content.get("analysis"), f"{where}, [analysis]"),
+        _analysis(content.get("analysis"), design, f"{where}, [analysis]"),
         None if goal is None else _goal(goal, f"{where}, [goal]"),
         None if price is None else _price(price, f"{where}, [price]"),
         {name: dict(content.get(name, {})) for name in ("power", "plan")},
     )
 
 
+def _design(table: Mapping[str, Any], where: str) -> Design:
+    conditions = table.get("conditions", {})
+    if not isinstance(conditions, Mapping):
+        raise InputError("conditions", "a table of names and levels", conditions, where=where)
+    for name, levels in conditions.items():
+        _texts(f"conditions.{name}", levels, where)
+    if "between" in table:
+        _texts("between", table["between"], where)
+    return Design.from_dict(table, where)
+
+
+def _texts(name: str, value: Any, where: str) -> None:
+    if not isinstance(value, list) or not all(_is_label(v) for v in value):
+        cure = 'Write it as ["a", "b"].'
+        raise InputError(name, "a list of texts", repr(value), where=where, cure=cure)
+
+
+def _is_label(value: Any) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
 def _agent(table: Mapping[str, Any], where: str) -> Agent:
     """Make an agent: a preset, by kind and parameters, or two arms by their rates."""
     if "preset" in table:
         _only(table, ("preset",), where)
+        if not isinstance(table["preset"], str):
+            raise InputError("preset", "a text", repr(table["preset"]), where=where)
         chosen: Agent = preset_agent(table["preset"])
         return chosen
     if table.get("kind") == "arms":
@@ -103,7 +130,11 @@ def _agent(table: Mapping[str, Any], where: str) -> Agent:
         rest = {k: v for k, v in table.items() if k != "kind"}
         if "first" not in rest or "second" not in rest:
             raise InputError("first and second", "the rates of the two arms", where=where)
+        for name in ("first", "second", "icc", "slope_sd"):
+            _number(name, rest.get(name, 0.0), where)
         return PairedAgent.from_rates(rest.pop("first"), rest.pop("second"), **rest)
+    if not isinstance(table.get("kind"), str):
+        raise InputError("agent", "of a kind or a preset", repr(table.get("kind")), where=where)
     try:
         found: Agent = agent_from_dict(table)
     except TypeError as error:
@@ -111,12 +142,20 @@ def _agent(table: Mapping[str, Any], where: str) -> Agent:
     return found
 
 
-def _analysis(table: Mapping[str, Any] | None, where: str) -> Analysis | None:
+def _analysis(table: Mapping[str, Any] | None, design: Design, where: str) -> Analysis | None:
     if table is None:
         return None
     _only(table, _ANALYSIS, where)
     if "method" not in table:
         raise InputError("method", "given: see simtrack methods", where=where)
+    options = table.get("options", {})
+    if not isinstance(options, Mapping):
+        raise InputError("options", "a table", repr(options), where=where)
+    for name in ("method", "estimand", "factor", "first", "second"):
+        if not _is_label(table.get(name, "")):
+            raise InputError(name, "a text", repr(table[name]), where=where)
+    table = {k: str(v) if type(v) is int else v for k, v in table.items()}
+    _levels(table, design, where)
     return analyses.named(
         table["method"],
         table.get("estimand", "rate"),
@@ -124,13 +163,26 @@ def _analysis(table: Mapping[str, Any] | None, where: str) -> Analysis | None:
         table.get("first"),
         table.get("second"),
         level=table.get("level", 0.95),
-        **table.get("options", {}),
+        **options,
     )
+
+
+def _levels(table: Mapping[str, Any], design: Design, where: str) -> None:
+    """Refuse levels that the design has not: they would have no trials in any study."""
+    known = dict(design.conditions).get(table.get("factor", ""), ())
+    for name in ("first", "second"):
+        if known and name in table and table[name] not in known:
+            near = get_close_matches(table[name], known, 1)
+            cure = f"Did you mean {near[0]}?" if near else ""
+            rule = f"one of the levels of {table['factor']}: {', '.join(known)}"
+            raise InputError(name, rule, repr(table[name]), where=where, cure=cure)
+    if known and "first" in table and table["first"] == table.get("second"):
+        raise InputError("second", "another level than first", repr(table["first"]), where=where)
 
 
 def _goal(table: Mapping[str, Any], where: str) -> Goal:
     kind, rest = table.get("kind"), {k: v for k, v in table.items() if k != "kind"}
-    if kind not in _GOALS:
+    if not isinstance(kind, str) or kind not in _GOALS:
         raise InputError("kind", f"one of {', '.join(_GOALS)}", repr(kind), where=where)
     _only(rest, tuple(f.name for f in fields(_GOALS[kind])), where)
     needed = [f.name for f in fields(_GOALS[kind]) if f.default is MISSING]
@@ -143,7 +195,13 @@ def _goal(table: Mapping[str, Any], where: str) -> Goal:
 
 def _price(table: Mapping[str, Any], where: str) -> Price:
     _only(table, _PRICE, where)
-    return Price(**{name: float(table[name]) for name in _PRICE if name in table})
+    return Price(**{name: _number(name, table[name], where) for name in _PRICE if name in table})
+
+
+def _number(name: str, value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(name, "a number", repr(value), where=where)
+    return real(name, value)
 
 
 def _only(found: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:

@@ -94,6 +94,24 @@ def test_slips_end_in_one_line(simtrack, study, arguments, message):
         ("first = 0.8", "frist = 0.8", "key must be one of kind, first, second"),
         ('kind = "arms"', 'kind = "arm"', "kind must be one of"),
         ('method = "sign-flip"', 'method = "sign-flop"', "method must be one of"),
+        ('arm = ["new", "old"]', "arm = 5", "conditions.arm must be a list of texts, got 5"),
+        ('arm = ["new", "old"]', 'arm = "new"', "conditions.arm must be a list of texts"),
+        ("first = 0.8", 'first = "0.8"', "first must be a number, got '0.8'"),
+        ('kind = "arms"', 'kind = ["arms"]', "agent must be of a kind or a preset"),
+        ('kind = "arms"', "kind = 3", "agent must be of a kind or a preset"),
+        ('method = "sign-flip"', "method = [1]", "method must be a text, got [1]"),
+        ('first = "new"', 'first = "mew"', "got 'mew' (bad.toml, [analysis]). Did you mean new?"),
+        ('first = "new"', 'first = "old"', "second must be another level than first, got 'old'"),
+        ('second = "old"', 'second = "old"\noptions = 3', "options must be a table, got 3"),
+        (
+            'second = "old"',
+            'second = "old"\noptions = {foo = 1}',
+            "option must be one that sign-fl",
+        ),
+        ("usd_per_call = 0.01", 'usd_per_call = "1"', "usd_per_call must be a number, got '1'"),
+        ("usd_per_call = 0.01", "usd_per_call = [1]", "usd_per_call must be a number, got [1]"),
+        ("[price]", '[goal]\nkind = ["a"]\n[price]', "kind must be one of differs, equivalent"),
+        ("[price]", '[goal]\nkind = "differs"\nnull = 0.1\n[price]', "null must be left out"),
     ],
 )
 def test_typos_in_the_study_are_named(simtrack, tmp_path, old, new, message):
@@ -101,6 +119,54 @@ def test_typos_in_the_study_are_named(simtrack, tmp_path, old, new, message):
     done = simtrack("power", "bad.toml")
     assert done.code == 2, done
     assert message in done.err
+
+
+def test_a_study_too_large_to_draw_is_refused_before_it_is_begun(simtrack):
+    for name in ("clusters", "repetitions"):
+        done = simtrack("power", f"--{name}", "1000000000")
+        assert (done.code, done.err.count("\n")) == (2, 1), done
+        assert "trials" in done.err
+
+
+def test_options_of_a_plan_come_before_its_file(simtrack, study, tmp_path):
+    text = STUDY + "[plan]\ntarget_power = 0.1\n[plan.over]\nclusters = [6]\n"
+    (tmp_path / "over.toml").write_text(text)
+    assert [p["settings"] for p in simtrack("plan", "over.toml", "--json").json["points"]] == [
+        {"clusters": 6}
+    ]
+    asked = simtrack("plan", "over.toml", "--over", "clusters=7:8", "--json")
+    assert [p["settings"]["clusters"] for p in asked.json["points"]] == [7, 8]
+    (tmp_path / "over.toml").write_text(text.replace("[6]", "6"))
+    assert "over must be a table of lists" in simtrack("plan", "over.toml").err
+    for bad in ("clusters=9:6", "clusters=6:8:1:9", "clusters=1:99999999999"):
+        assert "--over must be of the form" in simtrack("plan", study, "--over", bad).err
+    twice = simtrack("plan", study, "--over", "clusters=6", "--over", "clusters=7")
+    assert "--over must be given once" in twice.err
+
+
+@pytest.mark.parametrize("shape", ["rate", "stageif", "tau2", "statetrack"])
+def test_half_of_a_starter_s_own_simulated_log_is_an_interim(simtrack, shape):
+    assert simtrack("init", shape, "-o", "s.toml").code == 0
+    assert simtrack("simulate", "s.toml", "--clusters", "6", "-o", "half.csv").code == 0
+    quick = ("--mcse", "0.1", "--max-draws", "200")
+    found = simtrack("power", "s.toml", "--interim", "half.csv", *quick)
+    assert found.code == 0, found.err
+    assert "(given 6 observed clusters)" in found.out
+
+
+def test_an_interim_of_other_levels_or_columns_is_refused(simtrack, study, tmp_path):
+    rows = [f"{t},{a},1" for t in range(1, 5) for a in ("treat", "control")]
+    (tmp_path / "other.csv").write_text("\n".join(["task,arm,value", *rows]) + "\n")
+    done = simtrack("power", study, "--interim", "other.csv")
+    assert done.code == 2
+    assert "interim must be a table with trials of rate[arm=new] and rate[arm=old]" in done.err
+    (tmp_path / "bare.csv").write_text("\n".join(["id,group,value", *rows]) + "\n")
+    assert "Name it with --map arm=COLUMN" in simtrack("power", study, "--interim", "bare.csv").err
+    (tmp_path / "loose.csv").write_text(
+        "\n".join(["id,arm,value", *rows]).replace("treat", "new") + "\n"
+    )
+    loose = simtrack("power", study, "--interim", "loose.csv")
+    assert "Name it with --map cluster=COLUMN" in loose.err
 
 
 def test_a_goal_of_precision_or_equivalence_is_asked_in_the_study(simtrack, tmp_path):
