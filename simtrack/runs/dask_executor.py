@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from importlib import import_module
 from typing import Any, ParamSpec, TypeVar
 
-from simtrack.errors import DataError, MissingExtra
+from simtrack.errors import DataError, InputError, MissingExtra
 
 __all__ = ["DaskExecutor"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 _PATIENCE_S = 30
+_ADDRESS = re.compile(r"inproc://.+|.+:\d+/?")
 
 
 class DaskExecutor(Executor):
@@ -34,6 +36,8 @@ class DaskExecutor(Executor):
     ------
     MissingExtra
         Without `distributed`.
+    InputError
+        The address has no port.
     DataError
         If no scheduler answers or no worker comes.
 
@@ -48,6 +52,8 @@ class DaskExecutor(Executor):
             distributed: Any = import_module("distributed")
         except ImportError:
             raise MissingExtra("distributed", "dask") from None
+        if isinstance(cluster, str) and not _ADDRESS.fullmatch(cluster):  # else a minute is lost
+            raise InputError("dask", "an address such as tcp://host:8786", repr(cluster))
         client = None
         try:
             client = distributed.Client(cluster, timeout=patience_s, set_as_default=False)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from simtrack.errors import DataError, MissingExtra
+from simtrack.errors import DataError, InputError, MissingExtra
 from simtrack.runs.blocks import run_blocks
 from simtrack.runs.blocks_schedule import block_schedule
 from simtrack.runs.dask_executor import DaskExecutor
@@ -57,3 +57,8 @@ def test_no_scheduler_and_no_worker_are_refused(distributed):
         pytest.raises(DataError, match=r"no Dask worker at LocalCluster"),
     ):
         DaskExecutor(cluster, patience_s=0.2)
+
+
+def test_an_address_without_a_port_is_refused_at_once():
+    with pytest.raises(InputError, match=r"dask must be an address such as tcp://host:8786"):
+        DaskExecutor("nonsense")
