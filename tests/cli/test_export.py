@@ -139,6 +139,14 @@ def test_outcomes_of_several_kinds_become_one_score_each(tmp_path):
     assert found.numbers["value"].tolist() == [1, 0]
 
 
+def test_a_run_that_left_no_row_is_a_plan_without_samples(tmp_path):
+    lost = Losses((Loss("missing", 20, "cut", (("metric", "m"),)),))
+    write_inspect(Records({}, {"value": np.empty(0)}, lost), tmp_path / "log.json")
+    found = account(read_log(tmp_path / "log.json"), by=["metric"])
+    assert [(row.labels, row.planned, row.n("missing")) for row in found.rows] == [(("m",), 20, 20)]
+    assert opened_by_inspect(tmp_path / "log.json").results.total_samples == 20
+
+
 def test_what_a_log_cannot_hold_is_told(tmp_path):
     records = Records.from_columns(
         {"unit": ["a", "a", "b"], "metric": ["m", "n", "m"], "value": [1, None, None],

@@ -71,13 +71,14 @@ def gather(records: Records) -> Gathered:
     DataError
         No column that names samples, or a row without a label there.
     """
-    named_by = next((n for n in _NAMING if n in records.factors), None)
+    named_by = next((n for n in _NAMING if n in records.factors), None if len(records) else "unit")
     if named_by is None:
         raise DataError(
             f"no column names the samples of a log (one of {', '.join(_NAMING)}). Write .csv, "
             ".jsonl or .parquet, or name one: simtrack ingest --map unit=COLUMN."
         )
     labels = {name: factor.values() for name, factor in records.factors.items()}
+    labels.setdefault(named_by, [])
     without = [row for row, text in enumerate(labels[named_by], 1) if text is None]
     if without:
         raise DataError(f"{len(without)} rows have no {named_by} (first: row {without[0]}).")
@@ -98,14 +99,16 @@ def gather(records: Records) -> Gathered:
     trials = list(found.values())
     epochs_are = "repetition" if _are_epochs(trials) else None
     _number(trials, epochs_are)
-    metrics = list(dict.fromkeys(m or NO_NAME for m in metric_of))
-    if "metric" in records.factors:
-        declared = records.factors["metric"].levels
-        metrics = [
-            *(m for m in declared if m in metrics),
-            *(m for m in metrics if m not in declared),
-        ]
+    metrics = _metrics(records, [metric or NO_NAME for metric in metric_of])
     return Gathered(trials, metrics, named_by, epochs_are)
+
+
+def _metrics(records: Records, of_rows: Sequence[str]) -> list[str]:
+    """Name the metrics of rows and losses, in the order of their levels."""
+    seen = set(of_rows) | {dict(loss.where).get("metric", "") for loss in records.losses.entries}
+    levels = records.factors["metric"].levels if "metric" in records.factors else ()
+    ordered = dict.fromkeys([*levels, *of_rows, *sorted(seen)])
+    return [name for name in ordered if name in seen and name]
 
 
 def _trial(

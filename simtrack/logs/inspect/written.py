@@ -89,7 +89,7 @@ def inspect_text(records: Records) -> tuple[str, tuple[str, ...]]:
         "invalidated": any(t.all_are("invalidated") for t in written),
         "samples": [_sample(t, kept, whole) for t in written],
     }  # fmt: skip
-    return json.dumps(log, indent=1) + "\n", tuple(_changes(found, records, notes))
+    return json.dumps(log) + "\n", tuple(_changes(found, records, notes))
 
 
 def _refuse_gaps(found: Gathered) -> None:
