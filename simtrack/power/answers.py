@@ -303,17 +303,34 @@ def _notes(question: Question, found: Tally, share: float | None, exact: bool) -
     if share is None:
         none = "no possible study" if exact else f"none of {int(found.n):,} studies"
         lines.append(f"not estimable: {none} has an answer")
+        lines.extend(_cures(question, found))
     elif found.ok < found.n:
         lines.append(
             f"{(found.n - found.ok) / found.n:.2%} of studies have no answer: they are in no "
             "share, and the bounds count them as misses and as hits"
         )
+    if question.interim is not None:
+        lines.append("coverage, bias and errors are given the observed clusters as well")
     if math.isnan(question.truth):
         lines.append("the estimand is not defined under this agent: no coverage and no bias")
     error = None if exact else simulation_error(found)
     if error is not None and question.decided_at is None and error > question.mcse:
         lines.append(f"stopped at max_draws before the Monte Carlo error was {question.mcse:g}")
     return tuple(lines)
+
+
+def _cures(question: Question, found: Tally) -> list[str]:
+    """Say what would give the studies an answer, where that is known."""
+    why = [reason for reason, k in zip(REASONS, found.reasons, strict=True) if k]
+    told = []
+    if "too few clusters to reach alpha" in why:
+        sides = 2.0 if question.goal.side == "two-sided" else 1.0
+        alpha = 1.0 - question.goal.level(question.analysis)
+        need = next(g for g in range(1, 99) if sides * 0.5**g <= alpha + _NULL_ERROR)
+        told.append(f"{question.analysis.name} can reach p ≤ {alpha:.3g} from {need} clusters on")
+    if "more than one trial a cluster and arm" in why:
+        told.append(f"{question.analysis.name} takes 1 repetition; sign-flip takes more")
+    return told
 
 
 def _ratio(top: float, bottom: float) -> float | None:

@@ -91,7 +91,7 @@ class Question:
             if not 0 < done < self.design.clusters:
                 rule = f"a table of 1 to {self.design.clusters - 1} of the design's clusters"
                 raise InputError("interim", rule, f"{done} clusters")
-            _refuse_silent_terms(self.analysis, self.interim)
+            _refuse_silent_terms(self)
 
     @property
     def null(self) -> float:
@@ -193,14 +193,18 @@ def _refuse_another_null(analysis: Analysis, null: float) -> None:
         raise InputError("null", rule, null, cure=cure)
 
 
-def _refuse_silent_terms(analysis: Analysis, interim: Counts) -> None:
-    """Refuse a table in which a term has no trials at all: its levels are named otherwise."""
+def _refuse_silent_terms(question: Question) -> None:
+    """Refuse a table in which a term has no trials at all: its levels are named otherwise.
+
+    Where arms share no clusters, one of them may be to come: then all terms are to be silent.
+    """
+    analysis, interim = question.analysis, cast("Counts", question.interim)
     totals, _ = analysis.totals(interim)
     what = analysis.what
     terms = [what] if isinstance(what, Estimand) else [e for _, e in what.terms]
     seen = np.any(totals.denominator > 0, axis=0).tolist()
     empty = [term.name for term, has in zip(terms, seen, strict=True) if not has]
-    if empty:
+    if empty and (len(empty) == len(terms) or not question.design.between):
         levels = {f: interim.conditions[f].compact().levels for f in analysis.factors}
         found = "; ".join(f"{f}: {', '.join(v)}" for f, v in levels.items()) or "none"
         raise InputError("interim", f"a table with trials of {' and '.join(empty)}", found)
@@ -222,10 +226,25 @@ def _refuse_too_large(design: Design, draws: int) -> None:
 def _with_observed(question: Question, top: Any, bottom: Any) -> tuple[Any, Any]:
     """Put the observed clusters in the place of the first simulated ones."""
     totals, _ = question.analysis.totals(cast("Counts", question.interim))
-    seen = len(totals.clusters)
+    left = _clusters_to_come(question.design, totals.denominator > 0, bottom)
     parts = []
     for drawn, observed in ((top, totals.numerator), (bottom, totals.denominator)):
         whole = np.rint(observed).astype(np.int64)
         fixed = np.broadcast_to(whole, (len(drawn), *whole.shape))
-        parts.append(np.concatenate([fixed, drawn[:, seen:]], axis=1))
+        parts.append(np.concatenate([fixed, drawn[:, left]], axis=1))
     return parts[0], parts[1]
+
+
+def _clusters_to_come(design: Design, seen: Any, planned: Any) -> list[int]:
+    """Which planned clusters are left? Of arms without common clusters, each takes one of its own."""
+    left = list(range(design.clusters))
+    if not design.between:
+        return left[len(seen) :]
+    arms = [tuple(row) for row in (planned > 0).any(axis=0).tolist()]
+    for row in seen.tolist():
+        place = next((k for k in left if not any(row) or arms[k] == tuple(row)), None)
+        if place is None:
+            rule = "a table with no more clusters of an arm than are planned"
+            raise InputError("interim", rule, f"{len(seen)} clusters")
+        left.remove(place)
+    return left

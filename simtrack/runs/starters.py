@@ -13,8 +13,8 @@ __all__ = ["STARTERS", "starter_text"]
 STARTERS: Final = {
     "pair": "two arms on the same tasks: is the new one better?",
     "rate": "one success rate against a bar",
-    "stageif": "StageIF: is the instruction followed less at completion than before?",
-    "gates": "StageIF rollouts: runtime-owned gate against model-emitted marker",
+    "stageif": "StageIF: how far is adherence before completion from adherence at it?",
+    "gates": "StageIF rollouts: gate on turns without tool calls against model-emitted marker",
     "tau2": "StageIF on tau2-bench: how well are reports inside dialogues known?",
     "statetrack": "StateTrack: how much of a rule is lost between two depths?",
     "rebind": "ReBIND: do revoked clauses return more often under load?",

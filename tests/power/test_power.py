@@ -15,12 +15,19 @@ from simtrack.agents import ClusteredAgent, PairedAgent
 from simtrack.analysis import Analysis, analyses, register_analysis
 from simtrack.analysis.named import ANALYSES, NamedAnalysis
 from simtrack.analysis.named_results import FAILED, REASONS, Results
+from simtrack.counts import Counts
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.estimands import RATE
 from simtrack.power.answers import combine, power, power_of, type_one_error
 from simtrack.power.goals import Differs, Equivalent, Excludes, Narrow
-from simtrack.power.question import Question, block_count, is_enough, run_block
+from simtrack.power.question import (
+    Question,
+    block_count,
+    is_enough,
+    run_block,
+    study_results,
+)
 from simtrack.power.tally import Tally
 
 ARM = ("rate", "arm", "new", "old")
@@ -353,3 +360,59 @@ def test_an_estimand_without_truth_has_no_coverage_and_says_so():
     assert found.bias is None
     assert found.to_dict()["truth"] is None
     assert any("not defined under this agent" in note for note in found.notes)
+
+
+def test_observed_clusters_take_planned_ones_of_their_own_arm():
+    design = Design(6, 2, {"arm": ("a", "b")}, between=("arm",))
+    analysis = analyses.cluster_t_difference("rate", "arm", "a", "b")
+
+    def observed(arms):
+        cells = [[0, 2]] * len(arms)
+        names = [f"c{k}" for k in range(len(arms))]
+        return Counts.from_cells(
+            cells, outcomes=("FAIL", "PASS"), cluster=names, conditions={"arm": list(arms)}
+        )
+
+    def asked(arms):
+        return Question(design, PairedAgent(0.5), analysis, interim=observed(arms))
+
+    seen = []
+
+    def spy(top, bottom, weights, **_):
+        seen.append(bottom)
+        return Results.of(np.zeros(len(top)))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Analysis, "run_arrays", lambda self, *a, **k: spy(*a, **k))
+        study_results(asked("aa"), range(3))
+    # three clusters of each arm are planned: two of a are there, one of a and three of b to come
+    assert (seen[0] > 0).sum(axis=1).tolist() == [[3, 3]] * 3
+    with pytest.raises(InputError, match="no more clusters of an arm than are planned"):
+        study_results(asked("aaaa"), range(3))
+
+
+def test_what_would_give_an_answer_is_said():
+    design = Design(4, 3, {"arm": ("a", "b")})
+    few = power(design, PairedAgent(0.5), analyses.sign_flip("rate", "arm", "a", "b"))
+    assert "sign-flip can reach p ≤ 0.05 from 6 clusters on" in few.notes  # 2 / 2^6 = 0.03125
+    assert few.notes[0] == "not estimable: no possible study has an answer"
+    more = power(design, PairedAgent(0.5), analyses.mcnemar("rate", "arm", "a", "b"))
+    assert "mcnemar takes 1 repetition; sign-flip takes more" in more.notes
+
+
+def test_a_null_of_the_goal_is_never_passed_over():
+    design, agent = Design(40, 1), ClusteredAgent(0.8)
+    test = analyses.binomial_exact("rate", null=0.7)
+    stated = power(design, agent, test, goal=Differs(null=0.7))
+    assert stated.power == pytest.approx(power(design, agent, test).power, rel=1e-12)
+    with pytest.raises(InputError, match=r"Give it as the option null = 0.6 of the analysis"):
+        power(design, agent, test, goal=Differs(null=0.6))
+    pair = Design(12, 5, {"arm": ("a", "b")})
+    for name in ("sign-flip", "paired-cluster-t"):
+        analysis = analyses.named(name, "rate", "arm", "a", "b")
+        with pytest.raises(InputError, match=r"p-value of .* is about its own null"):
+            power(pair, PairedAgent(0.5), analysis, goal=Differs(null=-0.1))
+    # a method in a loop that has both decides by its interval: a gap of 0 lies far above -0.9
+    newcombe = analyses.newcombe_clustered("rate", "arm", "a", "b")
+    found = power(pair, PairedAgent(0.5), newcombe, goal=Differs(null=-0.9), max_draws=200)
+    assert found.power == 1.0
