@@ -1,12 +1,13 @@
 """Claim: stage and paired agents decide every trial faster than NumPy draws their counts.
 
-So do clustered ones, but for the Beta law; gate agents are about as fast as NumPy, relapse and
-recall agents slower. Ours takes a word of a counter-based stream a trial, so that more trials or
-conditions keep the old ones. The peer is the best NumPy form that one would write (PCG64): cluster
-effects by `normal` and expit or by `beta`, then `binomial` or `multinomial` over cells, which draw
-a count at once. "Equal answers" means the same law: before anything is timed, the means, variances
-and covariances of all counts of a cluster are held, on both sides, within 5 standard errors of the
-exact ones; the exact means are those of `agent.expectation`, the rest is quadrature done here.
+Clustered agents are faster too (those alike by inversion, a count at once), but slower with the
+Beta law; gate agents are as fast, relapse and recall agents slower. A trial takes its own word of a
+counter-based stream, so that more trials or conditions keep the old ones. The peer is the best
+NumPy form that one would write (PCG64): cluster effects by `normal` and expit or by `beta`, then
+`binomial` or `multinomial` over cells, a count at once. "Equal answers" means the same law: before
+anything is timed, means, variances and covariances of all counts of a cluster are held, on both
+sides, within 5 standard errors of the exact ones; the exact means are those of `agent.expectation`,
+the rest is quadrature done here.
 Beside them: what the bare generators give, and two threads, which give the same bytes.
 """
 
