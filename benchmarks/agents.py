@@ -7,8 +7,7 @@ NumPy form that one would write (PCG64): cluster effects by `normal` and expit o
 `binomial` or `multinomial` over cells, a count at once. "Equal answers" means the same law: before
 anything is timed, means, variances and covariances of all counts of a cluster are held, on both
 sides, within 5 standard errors of the exact ones; the exact means are those of `agent.expectation`,
-the rest is quadrature done here.
-Beside them: what the bare generators give, and two threads, which give the same bytes.
+the rest is quadrature. Beside them: the bare generators, and two threads, of the same bytes.
 """
 
 from __future__ import annotations
