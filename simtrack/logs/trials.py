@@ -129,6 +129,7 @@ def _about(records: Records) -> dict[str, Any]:
         "numbers": list(records.numbers),
         "rows": len(records),
     }
+    about |= {"losses": len(records.losses.entries)} if records.losses else {}
     about |= {"levels": odd} if odd else {}
     about |= {"parents": dict(records.parents)} if records.parents else {}
     about |= {"kind": records.kind} if records.kind != "trial" else {}

@@ -64,6 +64,17 @@ def test_a_damaged_file_is_refused_noted_or_salvaged(simtrack, logs, tmp_path):
     assert 0 < metric.n("missing") < 12
 
 
+def test_every_verb_that_reads_can_salvage(simtrack, logs, tmp_path):
+    whole = (logs / "stage_reports.eval").read_bytes()
+    (tmp_path / "cut.eval").write_bytes(whole[: len(whole) * 7 // 10])
+    refused = simtrack("score", "cut.eval")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    found = simtrack("score", "cut.eval", "--salvage", "--json").json["metrics"][0]
+    (row,) = found["accounting"]
+    assert (row["planned"], row["scored"], row["missing"]) == (12, 10, 2)
+    assert "--salvage" in simtrack("test", "--help").out
+
+
 @pytest.mark.parametrize(
     ("output", "message"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from simtrack.counts import Factor, Loss, Losses
 from simtrack.design import Design
 from simtrack.errors import DataError, InputError
 from simtrack.logs import read_log, read_logs, trials_text, write_trials
+from simtrack.options import Status
 from simtrack.records import Records, account
 
 LABEL = st.one_of(st.none(), st.sampled_from(["a", "b", "NA", "None", "=1+1", "x,y", 'q"r', "é"]))
@@ -183,6 +185,56 @@ def test_a_table_that_was_cut_is_refused(tmp_path, drop, message):
         read_log(path)
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+@settings(deadline=None)
+@given(where=st.floats(0, 1, exclude_max=True), byte=st.integers(0, 255), cut=st.booleans())
+def test_a_damaged_table_is_refused_in_one_line_or_adds_up(
+    tmp_path_factory, suffix, where, byte, cut
+):
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    folder = tmp_path_factory.mktemp("d")
+    path = write_trials(Records(SMALL.factors, SMALL.numbers, LOST), folder / f"t{suffix}")
+    data = bytearray(path.read_bytes())
+    at = int(where * len(data))
+    data[at:] = data[at + 1 :] if cut else bytes([byte]) + data[at + 1 :]
+    path.write_bytes(data)
+    try:
+        found = account(read_log(path))
+    except (DataError, InputError) as error:
+        told = str(error)
+    else:
+        told = ""
+        assert found.planned == sum(found.total(s) for s in get_args(Status)) + sum(
+            loss.n for loss in found.unplaced if loss.kind not in get_args(Status)
+        )
+    assert "\n" not in told
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('""rows"": 2', '""rows"": true'),
+        ('""rows"": 2', '""rows"": 3'),
+        ('""labels"": [""unit""', '""labels"": [1'),
+        ('""numbers"": [""value""]', '""numbers"": [""unit""]'),
+        ('{""loss""', '{""losq""'),
+        ('""losses"": 1', '""losses"": 2'),
+        ('""n"": 3', '""n"": -3'),
+        ('""n"": 3', '""n"": 3.5'),
+        ('""where"": {', '""where"": {""a"": [], '),
+        ('"{""loss""', '"{""loss"":{""loss""'),
+    ],
+)
+def test_damaged_words_about_the_table_are_refused(tmp_path, old, new):
+    path = write_trials(Records(SMALL.factors, SMALL.numbers, LOST), tmp_path / "t.csv")
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+    with pytest.raises(DataError, match=r"t\.csv: .*Write it anew with simtrack ingest"):
+        read_log(path)
+
+
 def test_a_map_names_a_column_of_a_trial_table_anew(tmp_path):
     path = write_trials(SMALL, tmp_path / "t.csv")
     assert read_log(path, map={"cluster": "unit"}).factors["cluster"].values() == ["a", "b"]
@@ -199,3 +251,32 @@ def test_what_stands_in_a_line_is_plain_json(tmp_path):
     path = write_trials(SMALL, tmp_path / "t.jsonl")
     first = json.loads(path.read_text("utf-8").splitlines()[0])
     assert first == {"simtrack_trials": "trial", "unit": "a", "metric": "m", "value": 1}
+
+
+def test_a_metric_is_chosen_from_a_trial_table_as_from_any_log(tmp_path):
+    path = write_trials(Records(SMALL.factors, SMALL.numbers, LOST), tmp_path / "t.csv")
+    other = write_trials(Records.from_columns({"unit": ["a"], "value": [1]}), tmp_path / "u.csv")
+    assert account(read_log(path, metric="m")).planned == 5
+    with pytest.raises(InputError, match="metric must be one of m, got 'n'"):
+        read_log(path, metric="n")
+    found = read_logs([path, other], metric="m")
+    assert len(found) == 2
+    assert "1 files have no metric m: u.csv" in found.notes
+
+
+def test_tables_of_the_first_version_are_read_still(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("simtrack_trials,unit,value,status\n1,a,1,scored\n1,b,,errored\n", "utf-8")
+    found = read_log(path)
+    assert found.factors["status"].values() == ["scored", "errored"]
+    assert found.numbers["value"][0] == 1
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_long_labels_and_very_many_columns_survive(tmp_path, suffix):
+    rows = 100
+    columns = {f"c{k}": [str(k)] * rows for k in range(300)}
+    records = Records.from_columns(
+        {"unit": [f"{'long ' * 80}{k}" for k in range(rows)], "value": [1] * rows, **columns}
+    )
+    the_same(read_log(write_trials(records, tmp_path / f"t{suffix}")), records)

@@ -4,20 +4,48 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
+import msgspec
 import numpy as np
 
 from simtrack.counts import Factor, Loss, Losses
 from simtrack.errors import DataError, InputError
 from simtrack.logs.columns import listed
+from simtrack.logs.decode import one_line
+from simtrack.logs.rows import choose_metrics
 from simtrack.logs.tables.guarded import unguarded
 from simtrack.logs.tables.roles import MARKER
 from simtrack.records import Records
 
 __all__ = ["is_marked", "read_marked"]
 
+T = TypeVar("T")
 TRIAL, _LOSS, _TABLE = "trial", '{"loss":', '{"table":'
+_Count = Annotated[int, msgspec.Meta(ge=0, le=10**15)]
+
+
+class _About(msgspec.Struct):
+    """What the last row says of the table."""
+
+    labels: list[str]
+    numbers: list[str]
+    rows: _Count
+    losses: _Count = 0
+    levels: dict[str, list[str]] = {}
+    parents: dict[str, str] = {}
+    kind: str = "trial"
+    notes: list[str] = []
+
+
+class _LossRow(msgspec.Struct):
+    """What a loss row says."""
+
+    kind: str
+    n: _Count
+    reason: str
+    where: dict[str, str] = {}
+    examples: list[str] = []
 
 
 def is_marked(columns: Mapping[str, Sequence[Any]]) -> bool:
@@ -44,39 +72,30 @@ def read_marked(
         A table without its last row, which describes it, or with fewer or more trials than that
         row says: it was cut or filtered after it was written.
     """
-    marks = list(columns[MARKER])
-    about = _about(marks, label)
-    trials = [row for row, mark in enumerate(marks) if mark == TRIAL]
-    names = [*about["labels"], *about["numbers"]]
+    about = _about(columns[MARKER], label)
+    trials, lost = _parted(columns, about, label)
     heads = [head for head in columns if head != MARKER]
-    if len(trials) != about["rows"] or len(heads) != len(names):
-        raise DataError(
-            f"{label}: {len(trials)} trials in {len(heads)} columns, where its last row states "
-            f"{about['rows']} in {len(names)}: it was cut or filtered. {_CURE}"
-        )
     cells = {
         name: [column[row] for row in trials]
-        for name, column in zip(names, (list(columns[h]) for h in heads), strict=True)
+        for name, column in zip(
+            (*about.labels, *about.numbers), (list(columns[h]) for h in heads), strict=True
+        )
     }
-    levels = about.get("levels", {})
     factors = {
         name: Factor.from_values(
-            unguarded(_texts(cells[name]), label, spreadsheet=spreadsheet), levels.get(name)
+            unguarded(_texts(cells[name]), label, spreadsheet=spreadsheet), about.levels.get(name)
         )
-        for name in about["labels"]
+        for name in about.labels
     }
-    numbers = {name: _numbers(cells[name], name, label) for name in about["numbers"]}
-    losses = Losses(tuple(_loss(mark, label) for mark in marks if str(mark).startswith(_LOSS)))
-    records = Records(
-        factors,
-        numbers,
-        losses,
-        about.get("parents", {}),
-        about.get("kind", "trial"),
-        tuple(about.get("notes", ())),
-    )
+    numbers = {name: _numbers(cells[name], name, label) for name in about.numbers}
+    losses = Losses(tuple(_loss(mark, label) for mark in lost))
+    notes = tuple(about.notes)
+    records = Records(factors, numbers, losses, about.parents, about.kind, notes)
     records = _mapped(records, map or {}, label)
-    return records if metric is None else records.select(metric=metric)
+    if metric is None:
+        return records
+    known = records.factors["metric"].levels if "metric" in records.factors else ()
+    return records.select(metric=choose_metrics(known, metric, label))
 
 
 _CURE = (
@@ -84,39 +103,50 @@ _CURE = (
 )
 
 
-def _about(marks: Sequence[Any], label: str) -> dict[str, Any]:
+def _about(marks: Sequence[Any], label: str) -> _About:
     found = [mark for mark in marks if isinstance(mark, str) and mark.startswith(_TABLE)]
     if len(found) != 1:
         what = "is missing" if not found else "stands there more than once"
         raise DataError(f"{label}: the last row, which describes the table, {what}. {_CURE}")
-    about = _object(found[0], "table", label)
-    whole = isinstance(about.get("rows"), int) and all(
-        isinstance(about.get(n), list) and all(isinstance(v, str) for v in about[n])
-        for n in ("labels", "numbers")
-    )
-    if not whole:
-        raise DataError(f"{label}: the row that describes the table is damaged. {_CURE}")
+    about = _decoded(found[0], "table", _About, label)
+    names = [*about.labels, *about.numbers]
+    if len(set(names)) < len(names):
+        raise DataError(f"{label}: the last row names a column twice. {_CURE}")
     return about
 
 
-def _object(mark: str, key: str, label: str) -> dict[str, Any]:
+def _parted(
+    columns: Mapping[str, Sequence[Any]], about: _About, label: str
+) -> tuple[list[int], list[str]]:
+    """Tell trials from losses, and refuse other numbers of them than were written."""
+    marks = list(columns[MARKER])
+    trials = [row for row, mark in enumerate(marks) if mark == TRIAL]
+    lost = [mark for mark in marks if isinstance(mark, str) and mark.startswith(_LOSS)]
+    if len(trials) + len(lost) + 1 < len(marks) or len(lost) != about.losses:
+        raise DataError(
+            f"{label}: {len(lost)} rows of losses among {len(marks)} rows, where its last row "
+            f"states {about.losses}: it was filtered or damaged. {_CURE}"
+        )
+    width = len(about.labels) + len(about.numbers)
+    if len(trials) != about.rows or len(columns) - 1 != width:
+        raise DataError(
+            f"{label}: {len(trials)} trials in {len(columns) - 1} columns, where its last row "
+            f"states {about.rows} in {width}: it was cut or filtered. {_CURE}"
+        )
+    return trials, lost
+
+
+def _decoded(mark: str, key: str, kind: type[T], label: str) -> T:
     try:
-        found = json.loads(mark)[key]
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise DataError(f"{label}: a {key} row is no whole JSON: {mark[:60]!r}. {_CURE}")
-    return found
+        return msgspec.convert(json.loads(mark)[key], kind)
+    except (ValueError, RecursionError, KeyError):
+        shown = one_line(mark, 60)
+        raise DataError(f"{label}: a {key} row is damaged: {shown!r}. {_CURE}") from None
 
 
 def _loss(mark: str, label: str) -> Loss:
-    found = _object(mark, "loss", label)
-    try:
-        where = tuple((str(k), str(v)) for k, v in found["where"].items())
-        examples = tuple(map(str, found.get("examples", ())))
-        return Loss(str(found["kind"]), int(found["n"]), str(found["reason"]), where, examples)
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise DataError(f"{label}: a loss row is damaged: {mark[:60]!r}. {_CURE}") from None
+    row = _decoded(mark, "loss", _LossRow, label)
+    return Loss(row.kind, row.n, row.reason, tuple(row.where.items()), tuple(row.examples))
 
 
 def _texts(cells: Sequence[Any]) -> list[str | None]:
