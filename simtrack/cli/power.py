@@ -21,6 +21,7 @@ Examples:
   simtrack power --clusters 12 --repetitions 5 --rate 0.85 --drop 0.15 --icc 0.2
   simtrack power study.toml --mcse 0.002
   simtrack power study.toml --interim half.csv --map cluster=task --map value=passed
+  simtrack power --clusters 40 --pilot pilot.csv --map cluster=task
   simtrack power study.toml --mcse 0.001 --folder runs/a --executor processes --max-seconds 600
   simtrack power study.toml --part 1/2 --folder a     and --part 2/2 --folder b elsewhere, then
   simtrack power study.toml --merge a --merge b
@@ -45,23 +46,33 @@ standard error is --mcse. Power among studies with an answer; bounds count the r
 @click.option("--part", metavar="I/N", help="Do one part of --max-draws, kept in --folder.")
 @click.option("--merge", multiple=True, metavar="FOLDER", help="Answer from the parts' folders.")
 @click.option("--interim", "interim", multiple=True, help="Log of the clusters observed so far.")
+@click.option("--pilot", "pilot", multiple=True, help="Log of a pilot that the agent is fitted to.")
 @click.option("--map", "columns", multiple=True, metavar="PART=COL", help="Columns of that log.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def power(as_json: bool, **given: Any) -> None:
     """Power, precision and error rates of a design: STUDY.toml, or two arms by options.
 
     With --interim the clusters in that log are kept and only the rest are simulated: the
-    conditional power of going on.
+    conditional power of going on. With --pilot the agent is fitted to that log, and the assurance
+    averages the power over all agents that could have made it.
     """
     study = rehearsal_of(given)
     if study.analysis is None:
         raise InputError("[analysis]", "in the study file, to say how it will be analysed")
+    analysis = study.analysis
     asked = dict(study.settings["power"]) | {
         n: given[n] for n in ("alpha", "mcse", "max_draws") if given[n] is not None
     }
     _known(asked)
     goal = goal_of(study, asked)
-    interim = _interim(study, given)
+    interim, fit = _observed(study, "interim", given), None
+    if given["pilot"]:
+        if any(given[name] not in {None, ()} for name in (*_LONG, "interim")):
+            raise InputError("--pilot", "given without --interim and the options of long runs")
+        from simtrack.cli.power_pilot import from_pilot, pilot_assurance, pilot_lines
+
+        pilot = _observed(study, "pilot", given)
+        study, fit = from_pilot(study, pilot, given)
     if any(given[name] not in {None, ()} for name in _LONG):
         from simtrack.cli.power_long import long_run
 
@@ -74,14 +85,19 @@ def power(as_json: bool, **given: Any) -> None:
 
         extra = {}
         found = compute(
-            study.design, study.agent, study.analysis, goal=goal, seed=given["seed"],
+            study.design, study.agent, analysis, goal=goal, seed=given["seed"],
             interim=interim, progress=progress_line("power"), **asked,
         )  # fmt: skip
+    if fit is not None:
+        assured = pilot_assurance(study, fit, goal, given["seed"])
+        extra = {"pilot": fit.to_dict(), "assurance": assured.to_dict()}
     if as_json:
         print(json.dumps(found.to_dict() | extra, indent=1, ensure_ascii=False))
     else:
         _show(study, goal, found, interim)
-        if extra:
+        if fit is not None:
+            print("\n".join(pilot_lines(fit, assured)))
+        elif extra:
             run = extra["run"]
             print(f"  run                   {run['n_blocks_done']:,} of at most "
                   f"{run['n_blocks_planned']:,} blocks, stopped: {run['stopped']}; "
@@ -95,25 +111,26 @@ def _known(asked: dict[str, Any]) -> None:
             raise InputError("key", f"one of {', '.join(known)}", repr(key), where="[power]")
 
 
-def _interim(study: Rehearsal, given: dict[str, Any]) -> Counts | None:
-    if not given["interim"]:
+def _observed(study: Rehearsal, option: str, given: dict[str, Any]) -> Counts | None:
+    """Count the trials of an interim or a pilot in the way that the analysis asks for."""
+    if not given[option]:
         return None
     from simtrack.cli.parsing import assignments
     from simtrack.logs import read_logs
 
-    records = read_logs(given["interim"], map=assignments("--map", given["columns"]) or None)
+    records = read_logs(given[option], map=assignments("--map", given["columns"]) or None)
     name, analysis = study.design.cluster_name, study.analysis
     by = () if analysis is None else analysis.factors
     for column in by:
         if column not in records.factors:
             rule = f"a log with a column {column}, which the analysis asks for"
             cure = f"Name it with --map {column}=COLUMN."
-            raise InputError("interim", rule, ", ".join(records.factors), cure=cure)
+            raise InputError(option, rule, ", ".join(records.factors), cure=cure)
     cluster = next((c for c in (name, "cluster") if c in records.factors), None)
     if cluster is None:
         rule = f"a log with a column {name} or cluster"
         cure = "Name it with --map cluster=COLUMN."
-        raise InputError("interim", rule, ", ".join(records.factors), cure=cure)
+        raise InputError(option, rule, ", ".join(records.factors), cure=cure)
     return records.counts(cluster=cluster, by=by)
 
 

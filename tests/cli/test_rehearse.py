@@ -76,6 +76,7 @@ def test_the_interim_keeps_what_was_observed(simtrack, study, tmp_path):
         (["--clusters", "0"], "clusters"),
         (["--method", "wilsn"], "method must be one of"),
         (["--icc", "2"], "icc must be a finite number from 0 to 1"),
+        (["--slope-sd", "1e9"], "slope_sd must be a finite number from 0 to 20"),
         (["study.toml", "--rate", "0.5"], "options must be left to the study file"),
     ],
 )
@@ -222,3 +223,18 @@ def test_parts_on_two_machines_give_the_run_of_one(simtrack, study):
     assert "part must be an integer from 1 to 2" in (
         simtrack(*asked, "--part", "3/2", "--folder", "3").err
     )
+
+
+def test_a_pilot_gives_the_agent_and_the_assurance(simtrack, study):
+    assert simtrack("simulate", study, "--clusters", "20", "-o", "pilot.csv").code == 0
+    found = simtrack("power", study, "--pilot", "pilot.csv", "--mcse", "0.02", "--json")
+    assert found.code == 0, found.err
+    effect = found.json["pilot"]["parameters"]["effect"]
+    truth = PairedAgent.from_rates(0.8, 0.5, icc=0.1).effect
+    assert effect["interval_95"][0] < truth < effect["interval_95"][1]
+    assert 0.0 < found.json["assurance"]["assurance"] < 1.0
+    assert "assurance" in simtrack("power", study, "--pilot", "pilot.csv", "--mcse", "0.02").out
+    both = simtrack("power", "--rate", "0.5", "--pilot", "pilot.csv", "--map", "cluster=task")
+    assert both.code == 2
+    clash = simtrack("power", study, "--pilot", "pilot.csv", "--folder", "kept")
+    assert "--pilot must be given without --interim" in clash.err
