@@ -38,6 +38,7 @@ Floats = NDArray[np.float64]
 _ARMS = 2
 _FIXED_POINT_STEPS = 60
 _SETTLED = 1e-14
+_LARGEST_SLOPE_SD = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class PairedAgent:
     effect : float
         Difference of the arms on the logit scale.
     slope_sd : float
-        SD of that difference over clusters, on the logit scale, from 0.
+        SD of that difference over clusters, on the logit scale, from 0 to 20.
     factor : str
         The condition of the design, of two levels, that holds the arms; its first level is the
         first arm. Other conditions make no difference.
@@ -80,7 +81,7 @@ class PairedAgent:
         open_unit("rate", self.rate)
         real("icc", self.icc, 0.0, 1.0)
         real("effect", self.effect)
-        real("slope_sd", self.slope_sd, 0.0)
+        real("slope_sd", self.slope_sd, 0.0, _LARGEST_SLOPE_SD)
 
     @classmethod
     def from_rates(
@@ -107,7 +108,7 @@ class PairedAgent:
         rate = 0.5 * (first + second)
         for _ in range(_FIXED_POINT_STEPS):
             _, sd = logit_normal_parameters(rate, icc)
-            spread = math.hypot(sd, 0.5 * real("slope_sd", slope_sd, 0.0))
+            spread = math.hypot(sd, 0.5 * real("slope_sd", slope_sd, 0.0, _LARGEST_SLOPE_SD))
             ends = [logit_normal_mean(r, spread) for r in (first, second)]
             middle, _ = logit_normal_moments(0.5 * (ends[0] + ends[1]), sd)
             settled, rate = abs(middle - rate) <= _SETTLED, middle

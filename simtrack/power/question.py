@@ -236,7 +236,7 @@ def _with_observed(question: Question, top: Any, bottom: Any) -> tuple[Any, Any]
 
 
 def _clusters_to_come(design: Design, seen: Any, planned: Any) -> list[int]:
-    """Which planned clusters are left? Of arms without common clusters, each takes one of its own."""
+    """Which planned clusters are left? Where arms share none, each takes one of its own arm."""
     left = list(range(design.clusters))
     if not design.between:
         return left[len(seen) :]
