@@ -50,7 +50,10 @@ def write_trials(records: Records, path: str | Path) -> Path:
         else arrow.array(values, arrow.string()).dictionary_encode()
         for name, values in _columns(records, spreadsheet=False).items()
     }
-    return write_with(path, lambda temporary: parquet.write_table(arrow.table(made), temporary))
+    table = arrow.table(made)
+    return write_with(
+        path, lambda temporary: parquet.write_table(table, temporary, write_page_checksum=True)
+    )
 
 
 def write_inspect(records: Records, path: str | Path) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ def read_parquet(path: Path, label: str, wanted: Collection[str] = ()) -> Table:
     from pyarrow import parquet
 
     try:
-        file = parquet.ParquetFile(path)
+        file = parquet.ParquetFile(path, page_checksum_verification=True)
         sizes = (file.metadata.row_group(k).total_byte_size for k in range(file.num_row_groups))
         unpacked = sum(sizes)
         if unpacked > UNPACKED_MAX_BYTES:
@@ -43,12 +43,11 @@ def read_parquet(path: Path, label: str, wanted: Collection[str] = ()) -> Table:
                 f"{UNPACKED_MAX_BYTES / 1e9:.1f} GB. Write fewer columns or rows."
             )
         names, notes = _kept(list(file.schema_arrow.names), wanted)
-        table = file.read(columns=names)
+        return _table(file.read(columns=names), label, notes)
     except (arrow.ArrowException, OSError, ValueError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"{label}: is not a whole Parquet file: {_first_line(error)}.") from None
-    return _table(table, label, notes)
 
 
 def read_arrow(path: Path, label: str, wanted: Collection[str] = ()) -> Table:
