@@ -172,14 +172,17 @@ def _polya(
         word = np.ldexp(uniform, 64).astype(np.uint64)
         before = sum(passes, np.zeros(word.shape, dtype=np.int64))
         tried = sum((m for _, m in columns[: len(passes)]), np.zeros_like(n))
-        key = np.stack(np.broadcast_arrays(n, tried, before), axis=2).reshape(-1, 3)
-        kinds, which = np.unique(key, axis=0, return_inverse=True)
-        found = np.empty(word.size, dtype=np.int64)
-        for k, (trials, m, s) in enumerate(kinds.tolist()):
-            law = beta_binomial_thresholds(trials, a + s, b + m - s)
-            here = which.ravel() == k
-            found[here] = law.lowest + np.searchsorted(law.values, word.ravel()[here], side="right")
-        passes.append(found.reshape(word.shape))
+        found = np.empty(word.shape, dtype=np.int64)
+        for trials, m in {*zip(n.ravel().tolist(), tried.ravel().tolist(), strict=True)}:
+            columns_alike = np.flatnonzero((n.ravel() == trials) & (tried.ravel() == m))
+            words, seen = word[:, columns_alike], before[:, columns_alike]
+            drawn = np.empty(words.shape, dtype=np.int64)
+            for s in np.flatnonzero(np.bincount(seen.ravel())).tolist():
+                law = beta_binomial_thresholds(trials, a + s, b + m - s)
+                here = seen == s
+                drawn[here] = law.lowest + np.searchsorted(law.values, words[here], side="right")
+            found[:, columns_alike] = drawn
+        passes.append(found)
     return passes
 
 
