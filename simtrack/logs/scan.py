@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from simtrack.errors import SimtrackError
+from simtrack.errors import DataError, SimtrackError
 from simtrack.logs import inspect
+from simtrack.logs.columns import listed
 from simtrack.logs.comparable import Facts, inspect_facts, table_facts, warnings_of
 from simtrack.logs.content import Content, UnknownFormat, look_at
 from simtrack.logs.decode import one_line
@@ -122,6 +123,9 @@ def scan(
     [('a.csv', 'complete', 2, 1, 1)]
     """
     files, again = expand(paths)
+    absent = [str(file) for file, _ in files if not file.exists()]
+    if absent:
+        raise DataError(f"{listed(absent, 5)}: does not exist.")
     base = os.path.commonpath([file.parent.absolute() for file, _ in files])
     found: list[ScannedFile] = []
     facts: list[Facts] = []

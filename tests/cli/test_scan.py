@@ -158,9 +158,10 @@ def test_the_plain_table_names_every_file_and_reason(simtrack, logs, tmp_path):
 
 
 def test_what_is_not_there_is_one_line(simtrack):
-    done = simtrack("scan", "absent/*.eval")
-    assert (done.code, done.out) == (2, "")
-    assert done.err == "simtrack: absent/*.eval: no file matches.\n"
+    for path, told in (("absent/*.eval", "no file matches"), ("absent.eval", "does not exist")):
+        done = simtrack("scan", path)
+        assert (done.code, done.out) == (2, "")
+        assert done.err == f"simtrack: {path}: {told}.\n"
 
 
 def test_progress_is_for_terminals_alone(simtrack, logs, monkeypatch, capsys):
