@@ -47,6 +47,7 @@ def test_a_log_written_anew_holds_what_the_log_held(simtrack, logs, tmp_path, na
     wanted, found = read_log(logs / name), read_log(tmp_path / "anew.json")
     assert cells(found) == cells(wanted)
     assert account(found, by=["metric"]) == account(wanted, by=["metric"])
+    assert whys(found) == whys(wanted)
     extra = set(wanted.factors) - {"source", "reason"}
     for column in extra:
         assert sorted(map(str, found.factors[column].values())) == sorted(
@@ -75,6 +76,13 @@ def test_inspect_opens_what_is_written(simtrack, logs, tmp_path, name):
     errored = {s.id for s in log.samples if s.error is not None}
     units = wanted.factors["unit"].values()
     assert errored == {u for u, s in zip(units, scored, strict=True) if s == "errored"}
+
+
+def whys(records):
+    """Give (status, unit, epoch, reason) of what was errored."""
+    names = ("status", "unit", "repetition", "reason")
+    rows = zip(*(records.factors[name].values() for name in names), strict=True)
+    return sorted(row for row in rows if row[0] == "errored")
 
 
 @st.composite

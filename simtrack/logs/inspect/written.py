@@ -54,28 +54,10 @@ def inspect_text(records: Records) -> tuple[str, tuple[str, ...]]:
     written = [t for t in found.trials if not any(t.all_are(s) for s in _LEFT)]
     kept = _kept(records, found, whole)
     planned, stops, notes = _plan(records, found, written)
-    ids = list(dict.fromkeys(t.id for t in found.trials))
-    epochs = max((t.epoch for t in found.trials), default=1)
-    full = len(ids) * epochs == planned
     log = {
         "version": 2,
         "status": "success",
-        "eval": {
-            "created": _NO_DATE,
-            "eval_id": whole.get("run", "simtrack"),
-            "run_id": "simtrack",
-            "task_id": whole.get("task_id", "simtrack"),
-            "task": whole.get("task", "simtrack"),
-            "model": whole.get("model", "simtrack/trials"),
-            "solver": whole.get("solver"),
-            "task_args": {n.removeprefix("arg."): v for n, v in whole.items() if n[:4] == "arg."},
-            "dataset": {"name": "simtrack", "samples": len(ids) if full else None,
-                        "sample_ids": ids if full else None},
-            "config": {"epochs": epochs},
-            "packages": {"simtrack": __version__},
-            "scorers": [{"name": metric} for metric in found.metrics],
-            "metadata": {OWN_COLUMNS: kept},
-        },
+        "eval": _spec(found, whole, kept, planned),
         "plan": {},
         "results": {
             "total_samples": planned,
@@ -90,6 +72,31 @@ def inspect_text(records: Records) -> tuple[str, tuple[str, ...]]:
         "samples": [_sample(t, kept, whole) for t in written],
     }  # fmt: skip
     return json.dumps(log) + "\n", tuple(_changes(found, records, notes))
+
+
+def _spec(
+    found: Gathered, whole: Mapping[str, str], kept: Mapping[str, list[str]], planned: int
+) -> dict[str, Any]:
+    """Say what was run; ids × epochs are the plan only where they give as many trials."""
+    ids = list(dict.fromkeys(t.id for t in found.trials))
+    epochs = max((t.epoch for t in found.trials), default=1)
+    full = len(ids) * epochs == planned
+    return {
+        "created": _NO_DATE,
+        "eval_id": whole.get("run", "simtrack"),
+        "run_id": "simtrack",
+        "task_id": whole.get("task_id", "simtrack"),
+        "task": whole.get("task", "simtrack"),
+        "model": whole.get("model", "simtrack/trials"),
+        "solver": whole.get("solver"),
+        "task_args": {n.removeprefix("arg."): v for n, v in whole.items() if n[:4] == "arg."},
+        "dataset": {"name": "simtrack", "samples": len(ids) if full else None,
+                    "sample_ids": ids if full else None},
+        "config": {"epochs": epochs},
+        "packages": {"simtrack": __version__},
+        "scorers": [{"name": metric} for metric in found.metrics],
+        "metadata": {OWN_COLUMNS: kept},
+    }  # fmt: skip
 
 
 def _refuse_gaps(found: Gathered) -> None:
