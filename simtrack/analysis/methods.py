@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 from simtrack.analysis.method import Method, Topic
 from simtrack.analysis.methods_bootstrap import BOOTSTRAP_METHODS
 from simtrack.analysis.methods_rates import RATE_METHODS, TWO_RATE_METHODS
@@ -31,7 +33,9 @@ def find_method(name: str, *topics: Topic) -> Method:
     """
     offered = [m.name for m in METHODS.values() if not topics or m.topic in topics]
     if name not in offered:
-        raise InputError("method", f"one of {', '.join(offered)}", repr(name))
+        near = get_close_matches(str(name), offered, 1)
+        cure = f"Did you mean {near[0]}?" if near else ""
+        raise InputError("method", f"one of {', '.join(offered)}", repr(name), cure=cure)
     return METHODS[name]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from simtrack.errors import InputError
@@ -49,7 +50,10 @@ def long_run(
         if given["part"] is not None:
             return None, _one_part(question, given["part"], how)
         answered, kept = run_power(question, exact=exact, **how)
-    return answered, {} if kept is None else {"run": kept.to_dict()}
+    if kept is None:
+        note = "exact: nothing was simulated, so nothing is kept or spread"
+        return replace(answered, notes=(*answered.notes, note)), {}
+    return answered, {"run": kept.to_dict()}
 
 
 def _one_part(question: Question, text: str, how: dict[str, Any]) -> dict[str, Any]:
