@@ -14,6 +14,8 @@ from simtrack.errors import DataError
 from simtrack.logs import read_log, write_inspect, write_trials
 from simtrack.records import Records, account
 
+# Four standard errors: one fixed seed, and a wrong rate would lie ten and more away.
+SAMPLING_SE = 4
 FATES = ("scored", "unscored", "errored", "limited", "invalidated", "missing", "early-stopped")
 
 
@@ -182,13 +184,22 @@ def test_a_log_that_claims_the_columns_of_another_is_read_all_the_same(tmp_path)
 def test_a_simulated_log_opens_in_inspect_and_scores_as_the_table_does(simtrack, tmp_path, seed):
     for name in ("log.json", "table.csv"):
         assert simtrack("simulate", "--clusters", "9", "--seed", seed, "-o", name).code == 0
-    assert len(opened_by_inspect(tmp_path / "log.json").samples) == 90
     ask = ("--by", "arm", "--cluster", "scenario", "--json")
     log, table = (simtrack("score", name, *ask).json for name in ("log.json", "table.csv"))
     assert log["metrics"][0]["estimates"]["rows"] == table["metrics"][0]["estimates"]["rows"]
     ask = ("--compare", "first", "second", "--cluster", "scenario", "--json")
     log, table = (simtrack("test", name, *ask).json for name in ("log.json", "table.csv"))
     assert log["rows"] == table["rows"]
+    assert len(opened_by_inspect(tmp_path / "log.json").samples) == 90
+
+
+def test_a_simulated_log_scores_as_the_truth_it_was_drawn_from(simtrack):
+    arguments = ("--clusters", "300", "--rate", "0.8", "--drop", "0.2", "-o", "log.json")
+    assert simtrack("simulate", *arguments).code == 0
+    found = simtrack("score", "log.json", "--by", "arm", "--cluster", "scenario", "--json").json
+    rows = {row["labels"]["arm"]: row for row in found["metrics"][0]["estimates"]["rows"]}
+    for arm, truth in (("first", 0.8), ("second", 0.6)):
+        assert abs(rows[arm]["rate"] - truth) < SAMPLING_SE * rows[arm]["clustered_se"]
 
 
 def test_counts_are_netcdf_with_their_losses(simtrack, logs, tmp_path):
