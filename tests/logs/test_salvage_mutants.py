@@ -134,7 +134,7 @@ def test_a_mutant_is_refused_in_one_line_or_adds_up(tmp_path, data):
 
 @pytest.mark.slow
 @settings(
-    max_examples=10_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=20_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(mutants())
 def test_ten_thousand_mutants(tmp_path, data):
