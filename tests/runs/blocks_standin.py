@@ -10,6 +10,7 @@ the tests run does not look like other code: that is tested on its own.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from dataclasses import dataclass
@@ -94,6 +95,8 @@ N_REPLICATES, BLOCK = 200, 10
 SCHEDULE = block_schedule(N_REPLICATES, BLOCK)
 
 if __name__ == "__main__":
+    # A job in the background of a script is born deaf to interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     folder, executor, pause_s = sys.argv[1:]
     run_blocks(
         PairedT(pause_s=float(pause_s)), SCHEDULE, folder=folder, executor=executor,

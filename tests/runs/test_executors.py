@@ -83,7 +83,7 @@ def test_other_code_in_a_worker_is_refused(task, standin, monkeypatch):
 @pytest.mark.skipif(not pathlib.Path("/proc/self/stat").exists(), reason="reads /proc")
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
 def test_workers_end_with_a_killed_or_interrupted_parent(task, standin, tmp_path, sent):
-    command = [sys.executable, str(HERE / "blocks_standin.py"), str(tmp_path), "processes", "2"]
+    command = [sys.executable, str(HERE / "blocks_standin.py"), str(tmp_path), "processes", "0.6"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as parent:
         wait_for(lambda: parent.poll() is not None or list(tmp_path.glob("block-*.npz")))
         children = descendants(parent.pid)
