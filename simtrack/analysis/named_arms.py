@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.analysis.named_loop import loop_over
-from simtrack.analysis.named_results import Results, cluster_values
+from simtrack.analysis.named_results import Results, cluster_values, t_pvalues
 from simtrack.options import Alternative
 
 __all__ = ["cluster_t_arms", "permutation_arms"]
@@ -35,7 +35,7 @@ def cluster_t_arms(
     Studies in which an arm shows no spread between clusters go to `cluster_difference` itself,
     which assumes an ICC there.
     """
-    from scipy.special import stdtr, stdtrit
+    from scipy.special import stdtrit
 
     top, bottom = np.asarray(numerator, np.float64), np.asarray(denominator, np.float64)
     n, here = bottom.sum(axis=1), bottom > 0.0
@@ -59,11 +59,10 @@ def cluster_t_arms(
     t = np.divide(gap, se, out=np.zeros_like(gap), where=se > 0.0)
     half = stdtrit(df, 0.5 * (1.0 + level)) * se
     low, high = np.maximum(gap - half, -1.0), np.minimum(gap + half, 1.0)
-    side = {"two-sided": -np.abs(t), "greater": -t, "less": t}[alternative]
-    pvalue = stdtr(df, side) * (2.0 if alternative == "two-sided" else 1.0)
     found = Results.of(
-        gap, low=low, high=high, pvalue=pvalue, refused={"no spread between clusters": se == 0.0}
-    )
+        gap, low=low, high=high, pvalue=t_pvalues(t, df, alternative),
+        refused={"no spread between clusters": se == 0.0},
+    )  # fmt: skip
     rest = np.flatnonzero(~regular)
     return found if not rest.size else _replaced(found, rest, numerator, denominator, level,
                                                  alternative)  # fmt: skip

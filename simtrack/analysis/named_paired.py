@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simtrack.analysis.named_results import Results, cluster_values, whole_values
+from simtrack.analysis.named_results import Results, cluster_values, t_pvalues, whole_values
 from simtrack.errors import InputError
 from simtrack.options import Alternative
 
@@ -38,7 +38,7 @@ def paired_cluster_t(
 
     Shapes (R, G, T), (R, G, T), (T,).
     """
-    from scipy.special import stdtr, stdtrit
+    from scipy.special import stdtrit
 
     values = cluster_values(numerator, denominator, weights)
     n, mean = _means(values)
@@ -51,16 +51,12 @@ def paired_cluster_t(
     t = np.divide(mean, se, out=np.zeros_like(mean), where=se > 0.0)
     some, which = np.unique(df, return_inverse=True)  # the quantile is dear
     half = stdtrit(some, 0.5 * (1.0 + level))[which] * se
-    pvalue = {
-        "two-sided": lambda: 2.0 * stdtr(df, -np.abs(t)),
-        "greater": lambda: stdtr(df, -t),
-        "less": lambda: stdtr(df, t),
-    }[alternative]()
     refused = {
         "a term without trials": n == 0,
         "fewer than two clusters": n < 2,
         "no spread between clusters": flat,
     }
+    pvalue = t_pvalues(t, df, alternative)
     return Results.of(mean, low=mean - half, high=mean + half, pvalue=pvalue, refused=refused)
 
 

@@ -10,7 +10,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FAILED", "OK", "REASONS", "REFUSED", "Results", "cluster_values", "whole_values"]
+from simtrack.options import Alternative
+
+__all__ = ["FAILED", "OK", "REASONS", "REFUSED", "Results", "cluster_values", "t_pvalues",
+           "whole_values"]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -121,3 +124,12 @@ def whole_values(
     for t, factor in enumerate(factors.tolist()):
         found += factor * numerator[:, :, t]
     return found, scale
+
+
+def t_pvalues(t: Floats, df: Floats, alternative: Alternative) -> Floats:
+    """Give Student's p-values of t on df degrees of freedom."""
+    from scipy.special import stdtr
+
+    tail = {"two-sided": -np.abs(t), "greater": -t, "less": t}[alternative]
+    found: Floats = stdtr(df, tail) * (2.0 if alternative == "two-sided" else 1.0)
+    return found

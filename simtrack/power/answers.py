@@ -22,6 +22,7 @@ from simtrack.power.question import (
     Question,
     block_count,
     is_enough,
+    is_hopeless,
     run_block,
     simulation_error,
     wanted_draws,
@@ -287,15 +288,9 @@ def _simulated(question: Question, threads: int, progress: Progress | None) -> T
             total = wanted_draws(question, found)
             seconds = time.monotonic() - started
             progress(int(found.n), total, seconds / found.n * (total - found.n))
-        if is_enough(question, found):
-            break
-        if index >= _HOPELESS and not found.ok:
+        if is_enough(question, found) or is_hopeless(index + 1, found):
             break
     return found
-
-
-#: If no study of so many blocks (and one more) has an answer, none will be looked for any longer.
-_HOPELESS = 4
 
 
 def _notes(question: Question, found: Tally, share: float | None, exact: bool) -> tuple[str, ...]:

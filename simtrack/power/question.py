@@ -23,6 +23,7 @@ __all__ = [
     "Question",
     "block_count",
     "is_enough",
+    "is_hopeless",
     "run_block",
     "simulation_error",
     "study_results",
@@ -31,6 +32,8 @@ __all__ = [
 
 #: A share of 0 or 1 among few draws is no certainty: its error is taken as at least 1 / n.
 _LEAST = 1.0
+#: If no study of so many blocks (and one more) has an answer, none will be looked for any longer.
+_HOPELESS = 4
 #: Trials, and cells of clusters, of the studies of one block: about a minute, and some gigabytes.
 _MOST_TRIALS, _MOST_CELLS = 20_000_000_000, 40_000_000
 
@@ -161,6 +164,11 @@ def is_enough(question: Question, so_far: Tally) -> bool:
     low, high = so_far.met / so_far.n, (so_far.met + so_far.n - so_far.ok) / so_far.n
     far = 4.0 * error
     return low - far > question.decided_at or high + far < question.decided_at
+
+
+def is_hopeless(n_blocks: int, so_far: Tally) -> bool:
+    """Say whether to give up: so many blocks, and not one study has an answer."""
+    return n_blocks > _HOPELESS and not so_far.ok
 
 
 def simulation_error(found: Tally) -> float | None:

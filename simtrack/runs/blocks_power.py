@@ -26,6 +26,7 @@ from simtrack.power import (
     wanted_draws,
 )
 from simtrack.power.exact import exact_tally
+from simtrack.power.question import is_hopeless
 from simtrack.runs import progress as progress_room
 from simtrack.runs.blocks import run_blocks
 from simtrack.runs.blocks_merge import merge_blocks
@@ -36,8 +37,6 @@ from simtrack.validate import integer
 
 __all__ = ["PowerTask", "merge_power", "run_power", "run_power_part", "tallies_of"]
 
-#: As in `power`: after so many blocks, and one more, without any answer none is looked for.
-_HOPELESS = 4
 _NAMES = tuple(field.name for field in fields(Tally))
 _SUMS = tuple(name for name in _NAMES if name.startswith("sum_"))
 
@@ -184,8 +183,8 @@ class _Enough:
         fresh = {name: array[self.n_blocks :] for name, array in arrays.items()}
         for tally in tallies_of(fresh):
             self.so_far, self.n_blocks = self.so_far + tally, self.n_blocks + 1
-        hopeless = self.n_blocks > _HOPELESS and not self.so_far.ok
-        return hopeless or is_enough(self.question, self.so_far)
+        so_far = self.so_far
+        return is_hopeless(self.n_blocks, so_far) or is_enough(self.question, so_far)
 
     def in_studies(self, tally: progress_room.Tally) -> progress_room.Tally:
         """Count studies, not blocks of them, and expect as many as the error asks for."""

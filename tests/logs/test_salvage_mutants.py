@@ -137,5 +137,5 @@ def test_a_mutant_is_refused_in_one_line_or_adds_up(tmp_path, data):
     max_examples=20_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(mutants())
-def test_ten_thousand_mutants(tmp_path, data):
+def test_twenty_thousand_mutants(tmp_path, data):
     judge(tmp_path / "file", data)
