@@ -10,16 +10,21 @@ __all__ = [
     "Alternative",
     "Computation",
     "Detail",
+    "Encoding",
     "ExecutorName",
     "Guarantee",
     "LogState",
     "Measurement",
     "MissingCluster",
     "MissingPolicy",
+    "Placement",
     "ProgressStyle",
     "Side",
     "Status",
     "Stopped",
+    "Turns",
+    "Uniqueness",
+    "View",
     "WeightScheme",
     "choice",
 ]
@@ -30,6 +35,8 @@ Computation = Literal[
 ]
 #: How much of a log is read: every sample, or the summaries that some formats keep.
 Detail = Literal["samples", "summaries"]
+#: How a report is written into a reply.
+Encoding = Literal["xml", "json"]
 #: Who computes the blocks of a long run, on this machine.
 ExecutorName = Literal["serial", "threads", "processes"]
 Guarantee = Literal["finite-sample", "asymptotic", "bayesian", "descriptive"]
@@ -41,6 +48,8 @@ Measurement = Literal["nominal", "ordinal", "interval"]
 MissingCluster = Literal["refuse", "own"]
 #: What a planned trial without a score counts as.
 MissingPolicy = Literal["drop", "as-failure", "as-success", "bounds"]
+#: Where in its line a report stands: at its end, or alone on it.
+Placement = Literal["end", "line"]
 #: How a long run says how far it is: a bar on a terminal and else lines, lines, or nothing.
 ProgressStyle = Literal["auto", "plain", "quiet"]
 #: Which ends an interval has. A one-sided bound spends all of 1 - level on its one end.
@@ -58,8 +67,15 @@ Status = Literal[
 ]
 #: Why a long run ended: all blocks are done, its rule had enough, or its time was over.
 Stopped = Literal["finished", "enough", "max-seconds"]
+#: Which replies of a log are read: the last of each trial, or every message of it.
+Turns = Literal["last", "all"]
 #: How much agreement a near miss between ordered labels is worth.
 WeightScheme = Literal["identity", "linear", "quadratic"]
+
+#: Which markers of a reply there may be one of: those in the place of a report, or all.
+Uniqueness = Literal["anchored", "anywhere"]
+#: How a reply is read: as it is, or without the envelope that it was put in.
+View = Literal["strict", "stripped"]
 
 
 def choice(name: str, value: Any, options: Any) -> Any:

@@ -11,6 +11,8 @@ __all__ = [
     "CLAUSE",
     "GATE",
     "LEDGER",
+    "NO_REPORT",
+    "OUT_OF_VOCABULARY",
     "PLAIN",
     "RECALL",
     "RECOVERY",
@@ -73,6 +75,8 @@ STAGEIF = Taxonomy(
 )
 #: The stages of a task, in their order (StageIF).
 STAGES = ("NEEDS_INFO", "READY", "POST_OBS", "COMPLETED")
+#: What a well-formed report says that names no stage, and what one says that is not there.
+OUT_OF_VOCABULARY, NO_REPORT = "out_of_vocabulary", "none"
 #: How a rollout under a termination gate ends (StageIF, Tables 19 and 20).
 GATE = Taxonomy(
     "gate", ("TRANSPORT", "DEAD_END", "PREMATURE", "STALL", "TURN_CAP", "TASK_OK", "OTHER")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from simtrack.agents.stage_tables import POSITIONS
 from simtrack.errors import InputError
-from simtrack.taxonomy import STAGES
+from simtrack.taxonomy import NO_REPORT, STAGES
 
 __all__ = [
     "CHAIN",
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 #: The label of what is not there: no report, no stage, no position.
-NONE = "none"
+NONE = NO_REPORT
 #: All nodes, in the order of kernels.
 CHAIN = (
     "transport",

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from simtrack.errors import InputError
-from simtrack.taxonomy import STAGES
+from simtrack.taxonomy import OUT_OF_VOCABULARY, STAGES
 from simtrack.validate import percent_hint, real
 
 __all__ = ["OUT_OF_VOCABULARY", "POSITIONS", "RateTable", "Rates", "RowTable", "Rows"]
 
 #: Where a report is not due, in the order of a task (StageIF, Table 13).
 POSITIONS = ("pre_tool", "post_confirmation", "mid_chain", "post_done")
-#: The value of a well-formed report that names no stage.
-OUT_OF_VOCABULARY = "out_of_vocabulary"
 _SUM_TOLERANCE = 1e-9  # shares typed as decimals add up to 1 only so far
 
 Where: TypeAlias = tuple[tuple[str, str], ...]

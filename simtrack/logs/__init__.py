@@ -3,6 +3,7 @@
 from simtrack.logs.door import read_log, read_logs
 from simtrack.logs.frames import read_frame
 from simtrack.logs.inventory import InventoryRow, inventory
+from simtrack.logs.replies import read_replies
 from simtrack.logs.scan import Scan, ScannedFile, scan
 from simtrack.logs.trials import TRIAL_SUFFIXES, trials_text, write_inspect, write_trials
 
@@ -15,6 +16,7 @@ __all__ = [
     "read_frame",
     "read_log",
     "read_logs",
+    "read_replies",
     "scan",
     "trials_text",
     "write_inspect",

@@ -3,12 +3,14 @@
 from simtrack.records.accounting import Account, Accounting, account
 from simtrack.records.records import Records
 from simtrack.records.reduction import BINARY, is_binary, scored_rows, to_counts, to_sums
+from simtrack.records.replies import Replies
 
 __all__ = [
     "BINARY",
     "Account",
     "Accounting",
     "Records",
+    "Replies",
     "account",
     "is_binary",
     "scored_rows",

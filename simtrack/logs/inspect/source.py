@@ -53,13 +53,19 @@ class InspectLog:
 
 
 def open_archive(
-    path: Path, label: str, detail: Detail = "samples", *, salvage: bool = False
+    path: Path,
+    label: str,
+    detail: Detail = "samples",
+    *,
+    salvage: bool = False,
+    kind: type[Sample] = Sample,
 ) -> InspectLog:
     """Read an `.eval` archive, whatever its name: header, then samples or their summaries.
 
     With detail "summaries" the members with the samples are not touched: much faster, but
     Inspect cuts long metadata there and, in some versions, leaves stale rows behind. With
     `salvage`, a zip without a usable directory is read by its local headers, sample by sample.
+    `kind` names the fields that are read of each sample.
     """
     seen = Decoded()
     with path.open("rb") as file:
@@ -74,34 +80,40 @@ def open_archive(
                 "header.json. Give a .eval file, or unpack the tables in it."
             )
         header = decode(archive.read(name), Header, f"{label}: {name}", seen)
-        samples, notes = _samples(archive, label, detail, name == _HEADER, seen)
+        samples, notes = _samples(archive, label, detail, name == _HEADER, seen, kind)
+        if header.invalidated and notes:  # some samples are known from summaries
+            notes.append("summaries do not say which samples were invalidated; read the samples")
         notes += lost
-    if detail == "summaries" and header.invalidated:
-        notes.append("summaries do not say which samples were invalidated; read the samples")
     if archive.repeated:
         notes.append(f"{archive.repeated} members occur more than once; the last one counts")
     return _log(label, header, samples, notes, seen)
 
 
-def open_object(data: bytes, label: str) -> InspectLog:
-    """Read a log that is one JSON object."""
+def open_object(data: bytes, label: str, kind: type[Header] = JsonLog) -> InspectLog:
+    """Read a log that is one JSON object, of which `kind` names the fields."""
     seen = Decoded()
-    found = decode(data, JsonLog, label, seen)
+    found = decode(data, kind, label, seen)
+    samples: list[Sample] | None = getattr(found, "samples", None)
     notes = []
-    if found.samples is None:
+    if samples is None:
         notes.append("the file holds no samples, only the header")
-    return _log(label, found, found.samples or [], notes, seen)
+    return _log(label, found, samples or [], notes, seen)
 
 
 def _samples(
-    archive: Archive, label: str, detail: Detail, finished: bool, seen: Decoded
+    archive: Archive,
+    label: str,
+    detail: Detail,
+    finished: bool,
+    seen: Decoded,
+    kind: type[Sample],
 ) -> tuple[list[Sample], list[str]]:
     names = [n for n in archive.members if n.startswith("samples/") and n.endswith(".json")]
     if detail == "summaries":
         return _summaries(archive, label, finished, seen), [
             "read from the summaries, where Inspect may cut long metadata or leave stale rows"
         ]
-    samples = [decode(archive.read(n), Sample, f"{label}: {n}", seen) for n in names]
+    samples = [decode(archive.read(n), kind, f"{label}: {n}", seen) for n in names]
     if finished and samples and not isinstance(archive, SalvagedArchive):
         return samples, []
     have = {(s.id, s.epoch) for s in samples}

@@ -53,18 +53,21 @@ def to_records(
     *,
     metric: str | Sequence[str] | None = None,
     scores: Mapping[str, float | None] | None = None,
+    lenient: bool = False,
 ) -> Records:
     """Turn a log into the trial table, every planned sample and epoch accounted for by metric.
 
     Labels: source, run, task, model, solver, arg.<name>, unit (sample id), repetition (epoch),
     metric, status, reason, limit, and scalar sample metadata. Numbers: value (NaN unless scored),
     tokens_in, tokens_out, duration_s, working_s, cost_usd; they repeat in the rows of a sample.
-    Rows keep the order of the file; the metrics of a sample follow one another.
+    Rows keep the order of the file; the metrics of a sample follow one another. With `lenient`,
+    scores that stand for no number are unscored rather than refused.
     """
     columns = metric_columns(log.header, log.samples, metric, log.label)
     reader = ScoreReader(scores)
     fates = _fates(log, columns, reader)
-    reader.refuse_unknown(log.label, list(columns))
+    if not lenient:
+        reader.refuse_unknown(log.label, list(columns))
     where = _log_labels(log)
     plan = plan_of(log)
     names = list(columns) or [NO_METRIC]

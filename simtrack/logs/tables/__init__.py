@@ -4,9 +4,11 @@ from simtrack.logs.tables.arrow import read_arrow, read_parquet
 from simtrack.logs.tables.csv_text import read_csv
 from simtrack.logs.tables.json_array import read_json_array
 from simtrack.logs.tables.json_lines import read_json_lines
+from simtrack.logs.tables.replies import REPLY_COLUMNS, to_replies
 from simtrack.logs.tables.table import Table, to_records
 
 __all__ = [
+    "REPLY_COLUMNS",
     "Table",
     "read_arrow",
     "read_csv",
@@ -14,4 +16,5 @@ __all__ = [
     "read_json_lines",
     "read_parquet",
     "to_records",
+    "to_replies",
 ]

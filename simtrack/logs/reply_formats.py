@@ -1,0 +1,66 @@
+"""Which formats keep replies, and how are they read? Data only, by the names of `formats`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from simtrack.errors import DataError
+from simtrack.logs import inspect, tables
+from simtrack.logs.content import Content
+from simtrack.logs.formats import Request
+from simtrack.options import Turns
+from simtrack.records import Replies
+
+__all__ = ["REPLY_READERS"]
+
+ReplyReader = Callable[[Path, Content, str, Request, Turns], Replies]
+
+
+def _inspect_archive(
+    path: Path, content: Content, label: str, request: Request, turns: Turns
+) -> Replies:
+    log = inspect.open_archive(path, label, salvage=request.salvage, kind=inspect.ReplySample)
+    return inspect.to_replies(log, turns=turns, scores=request.scores)
+
+
+def _inspect_object(
+    path: Path, content: Content, label: str, request: Request, turns: Turns
+) -> Replies:
+    log = inspect.open_object(content.data, label, inspect.JsonReplyLog)
+    return inspect.to_replies(log, turns=turns, scores=request.scores)
+
+
+def _table(path: Path, content: Content, label: str, request: Request, turns: Turns) -> Replies:
+    wanted = (*(request.map or {}).values(), *tables.REPLY_COLUMNS)
+    if content.kind == "parquet":
+        table = tables.read_parquet(path, label, wanted)
+    elif content.kind == "arrow":
+        table = tables.read_arrow(path, label, wanted)
+    elif content.kind == "json-array":
+        table = tables.read_json_array(content.data, label, wanted)
+    elif content.kind == "text":
+        table = tables.read_csv(_utf8(content, label), label)
+    else:
+        table = tables.read_json_lines(content.data, label, wanted, salvage=request.salvage)
+    return tables.to_replies(table, map=request.map, scores=request.scores)
+
+
+def _utf8(content: Content, label: str) -> str:
+    try:
+        return content.data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.data.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{label}: line {line} is not UTF-8. Save the table as UTF-8.") from None
+
+
+#: By the name of the format.
+REPLY_READERS: dict[str, ReplyReader] = {
+    "Inspect .eval": _inspect_archive,
+    "Inspect .json": _inspect_object,
+    "JSON lines": _table,
+    "JSON array": _table,
+    "CSV": _table,
+    "Parquet": _table,
+    "Arrow": _table,
+}

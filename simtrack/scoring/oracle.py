@@ -1,0 +1,191 @@
+"""What should the reply have said? Truth from labels alone, before any reply is read.
+
+An oracle never sees a text: it takes `Records`, which hold none. Its answers carry a digest, so
+that a log scored twice can be shown to have been held against one and the same truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simtrack.counts import Factor
+from simtrack.errors import DataError, InputError
+from simtrack.records import Records
+from simtrack.taxonomy import STAGES
+
+__all__ = ["Oracle", "Rule", "Truth"]
+
+_UNKNOWN = -1
+_DUTIES = {"1": 1, "0": 0, "true": 1, "false": 0, "yes": 1, "no": 0, "1.0": 1, "0.0": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A line of a state machine: where these labels hold, is a report due, and of which stage?
+
+    Parameters
+    ----------
+    when : mapping of column to labels
+        All must hold; empty holds always.
+    duty : bool
+    gold : tuple of str
+        The stages that are right; several where the state cannot tell them apart; none where no
+        report is due.
+    """
+
+    when: Mapping[str, tuple[str, ...]]
+    duty: bool
+    gold: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        unknown = [stage for stage in self.gold if stage not in STAGES]
+        if unknown:
+            raise InputError("gold", f"stages of {', '.join(STAGES)}", ", ".join(unknown))
+        if self.duty and not self.gold:
+            raise InputError("gold", "at least one stage where a report is due")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Truth:
+    """What is right in each row.
+
+    Attributes
+    ----------
+    duty : int8 array, shape (rows,)
+        1 where a report is due, 0 where it is not, -1 where that is not known.
+    gold : Factor
+        The right stage, or several joined by "|"; missing where none is.
+    expected : Factor
+        The value that the marker should have, or several joined by "|".
+    """
+
+    duty: NDArray[np.int8]
+    gold: Factor
+    expected: Factor
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that was fixed before the replies were read."""
+        parts = [self.duty.tobytes()]
+        for factor in (self.gold, self.expected):
+            parts += ["\0".join(factor.levels).encode(), factor.codes.astype("<i4").tobytes()]
+        return sha256(b"\1".join(parts)).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Oracle:
+    """Where truth comes from: a state machine, or columns that hold its result.
+
+    Parameters
+    ----------
+    rules : sequence of Rule
+        The first one that holds counts; a row where none holds has no truth and is unscored.
+    duty, gold : str
+        Without rules: the columns of the duty (1, 0, true, false, yes, no; a report is always due
+        where there is no such column) and of the right stage, by its name or its marker's value,
+        several joined by "|". Where a column `gold` exists it is used rather than `stage`.
+    """
+
+    rules: tuple[Rule, ...] = ()
+    duty: str = "duty"
+    gold: str = "stage"
+
+    def truth(
+        self, records: Records, values: Mapping[str, str], constants: Mapping[str, str], arm: str
+    ) -> tuple[Truth, list[str]]:
+        """Say what is right in each row, and what was assumed.
+
+        Parameters
+        ----------
+        records : Records
+        values : mapping of stage to the text of its marker
+        constants : mapping of arm to the one text that it asks for
+        arm : str
+            The column of arms.
+        """
+        duty, gold, notes = self._from_rules(records) if self.rules else self._read(records, values)
+        stages = gold.levels
+        texts = ["|".join(values[s] for s in level.split("|")) for level in stages]
+        expected = Factor.from_values([texts[c] if c >= 0 else None for c in gold.codes.tolist()])
+        if constants and arm in records.factors:
+            given = records.factors[arm].values()
+            plain = expected.values()
+            expected = Factor.from_values(
+                [constants.get(a or "", e) for a, e in zip(given, plain, strict=True)]
+            )
+        return Truth(duty, gold, expected), notes
+
+    def _from_rules(self, records: Records) -> tuple[NDArray[np.int8], Factor, list[str]]:
+        duty = np.full(len(records), _UNKNOWN, dtype=np.int8)
+        gold: list[str | None] = [None] * len(records)
+        open_ = np.ones(len(records), dtype=bool)
+        for rule in self.rules:
+            holds = open_.copy()
+            for name, labels in rule.when.items():
+                factor = records.factor(name)
+                codes = [k for k, level in enumerate(factor.levels) if level in labels]
+                holds &= np.isin(factor.codes, codes)
+            duty[holds] = int(rule.duty)
+            joined = "|".join(rule.gold) or None
+            for row in np.flatnonzero(holds).tolist():
+                gold[row] = joined
+            open_ &= ~holds
+        left = int(open_.sum())
+        notes = [f"{left} rows meet no rule of the oracle and are unscored"] if left else []
+        return duty, Factor.from_values(gold, _gold_order(gold)), notes
+
+    def _read(
+        self, records: Records, values: Mapping[str, str]
+    ) -> tuple[NDArray[np.int8], Factor, list[str]]:
+        notes = []
+        column = "gold" if "gold" in records.factors and self.gold == "stage" else self.gold
+        factor = records.factor(column)
+        if self.duty in records.factors:
+            duty = _duties(records.factors[self.duty], self.duty)
+        else:
+            duty = np.ones(len(records), dtype=np.int8)
+            notes.append(f"no column {self.duty!r}: a report is taken as due in every reply")
+        stage_of = {text: stage for stage, text in values.items()} | {s: s for s in STAGES}
+        joined = [_stages(level, stage_of) for level in factor.levels]
+        gold = [joined[c] if c >= 0 else None for c in factor.codes.tolist()]
+        needed = np.array([g is None for g in gold]) & (duty == 1)
+        if needed.any():
+            row = int(np.flatnonzero(needed)[0])
+            found = factor.values()[row]
+            if found is not None:
+                raise DataError(
+                    f"row {row + 1}: {column} must be one of {', '.join(stage_of)} where a report "
+                    f"is due, got {found!r}. Name the values of the markers in the protocol, or "
+                    "another column for gold."
+                )
+            notes.append(f"{int(needed.sum())} rows have no {column} and are unscored")
+            duty = np.where(needed & (factor.codes < 0), np.int8(_UNKNOWN), duty).astype(np.int8)
+        return duty, Factor.from_values(gold, _gold_order(gold)), notes
+
+
+def _duties(factor: Factor, name: str) -> NDArray[np.int8]:
+    codes = []
+    for level in factor.levels:
+        if level.lower() not in _DUTIES:
+            raise DataError(f"{name} must be 1 or 0, got {level!r}. Map another column for duty.")
+        codes.append(_DUTIES[level.lower()])
+    return np.array([*codes, _UNKNOWN], dtype=np.int8)[factor.codes]
+
+
+def _stages(level: str, stage_of: Mapping[str, str]) -> str | None:
+    parts = [part.strip() for part in level.split("|")]
+    if any(part not in stage_of for part in parts):
+        return None
+    named = {stage_of[part] for part in parts}
+    return "|".join(stage for stage in STAGES if stage in named)
+
+
+def _gold_order(gold: Sequence[str | None]) -> list[str]:
+    """Order gold labels by the stages they begin with."""
+    found = {label for label in gold if label is not None}
+    return sorted(found, key=lambda label: [STAGES.index(s) for s in label.split("|")])
