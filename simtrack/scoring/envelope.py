@@ -11,6 +11,7 @@ __all__ = ["UNREADABLE", "stripped"]
 UNREADABLE = ""
 _FENCE = re.compile(r"\s*```[A-Za-z0-9_+-]*[^\S\n]*\n(.*?)\n?[^\S\n]*```\s*", re.DOTALL)
 _DEEPEST = 64
+_OPENING = frozenset('{["')
 
 
 def stripped(text: str, *, tag: str = "", field: str = "message", fences: bool = False) -> str:
@@ -38,20 +39,14 @@ def stripped(text: str, *, tag: str = "", field: str = "message", fences: bool =
 
 def _from_json(text: str, tag: str, field: str) -> str:
     bare = text.strip()
-    if not bare or bare[0] not in '{["':
-        return text
-    if bare.count("[") > _DEEPEST or bare.count("{") > _DEEPEST:
+    if not bare or bare[0] not in _OPENING or max(bare.count("["), bare.count("{")) > _DEEPEST:
         return text
     try:
         found = json.loads(bare)
     except (ValueError, RecursionError):
         return text
-    if isinstance(found, str):
-        return found
-    if isinstance(found, dict):
-        inner = found.get(field)
-        if isinstance(inner, str):
-            return inner
-        if tag and field not in found and tag in found:
-            return text
-    return UNREADABLE
+    inner = found.get(field) if isinstance(found, dict) else found
+    if isinstance(inner, str):
+        return inner
+    is_report = isinstance(found, dict) and tag in found and field not in found
+    return text if is_report else UNREADABLE

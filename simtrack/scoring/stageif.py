@@ -1,4 +1,4 @@
-"""Which code does each reply end in? Algorithm 1 of StageIF, in its order, for both views at once."""
+"""Which code does each reply end in? Algorithm 1 of StageIF, in its order, for both views."""
 
 from __future__ import annotations
 
@@ -65,18 +65,10 @@ def score_stageif(
         rows = replies.select(role="assistant")
     truth, notes = used.oracle.truth(rows.records, used.values, used.expected, used.arm)
     shared = _shared(rows, truth)
+    as_they_are = used.marker().read_all(rows.texts)
     parts = []
-    marker = used.marker()
     for view in views:
-        texts = rows.texts
-        if view == "stripped":
-            texts = [
-                None if t is None else
-                stripped(t, tag=used.tag if used.encoding == "json" else "",
-                         field=used.envelope, fences=used.fences)
-                for t in texts
-            ]  # fmt: skip
-        reports = marker.read_all(texts)
+        reports = as_they_are if view == "strict" else _out_of_envelopes(rows, as_they_are, used)
         parts.append(_one_view(view, rows, reports, truth, used, shared))
     digest = f"truth was fixed from labels before replies were read: sha256 {truth.digest[:16]}"
     told = (*rows.records.notes, *notes, *_call_note(rows), digest)
@@ -87,6 +79,22 @@ def score_stageif(
     numbers = {n: np.tile(v, len(views)) for n, v in rows.records.numbers.items() if n != "value"}
     return Records(columns, {"value": value, **numbers}, rows.records.losses, rows.records.parents,
                    "checkpoint", told)  # fmt: skip
+
+
+def _out_of_envelopes(
+    rows: Replies, reports: Sequence[Report], protocol: StageProtocol
+) -> list[Report]:
+    """Read those replies again that come in an envelope."""
+    tag = protocol.tag if protocol.encoding == "json" else ""
+    read = protocol.marker().read
+    found = list(reports)
+    for row, text in enumerate(rows.texts):
+        if text is None:
+            continue
+        inner = stripped(text, tag=tag, field=protocol.envelope, fences=protocol.fences)
+        if inner is not text:
+            found[row] = read(inner)
+    return found
 
 
 def _call_note(rows: Replies) -> list[str]:
