@@ -35,6 +35,8 @@ class SalvagedArchive(Archive):
     ----------
     lost : list of (name, reason)
         Members whose header was found but whose content is not whole.
+    outdated : list of str
+        Members whose newest copy is not whole, so that an older one stands for it.
     skipped_bytes : int
         Bytes between members that belong to no whole member.
 
@@ -45,12 +47,15 @@ class SalvagedArchive(Archive):
     """
 
     def __init__(self, file: BinaryIO, label: str) -> None:
-        self.lost: list[tuple[str, str]] = []
+        self._broken: list[tuple[str, str, int]] = []
         self.skipped_bytes = 0
         self.has_directory = False
         super().__init__(file, label)
-        whole = set(self.members)
-        self.lost = [(name, why) for name, why in self.lost if name not in whole]
+        whole = self.members
+        self.lost = [(name, why) for name, why, _ in self._broken if name not in whole]
+        self.outdated = list(
+            dict.fromkeys(n for n, _, at in self._broken if n in whole and at > whole[n].offset)
+        )
         if not whole:
             raise DataError(f"{label}: salvage found no whole member ({self._told_lost()}).")
 
@@ -58,6 +63,11 @@ class SalvagedArchive(Archive):
         """Say what was recovered and what was lost, by name."""
         what = "its directory was not used" if self.has_directory else "the zip has no directory"
         notes = [f"salvaged: {what}; {len(self.members)} members are whole, {self._told_lost()}"]
+        if self.outdated:
+            notes.append(
+                f"salvaged: of {len(self.outdated)} members the newest copy is not whole and an "
+                f"older one is read ({listed(self.outdated, 5)})"
+            )
         if self.skipped_bytes:
             notes.append(f"salvaged: {self.skipped_bytes} bytes belong to no whole member")
         return notes
@@ -91,7 +101,7 @@ class SalvagedArchive(Archive):
                     position = _chained(view, at, end)
                     continue
                 if member is not None and at == position:
-                    self.lost.append((member.name, why))
+                    self._broken.append((member.name, why, at))
                 position = _after_damage(view, at, end)
                 self.skipped_bytes += position - at
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -15,6 +18,9 @@ from simtrack.logs import read_log
 from simtrack.options import Status
 from simtrack.records import account
 
+ROOT = Path(__file__).resolve().parents[2]
+#: A run of the tool that takes longer hangs: 20,000 mutants take minutes.
+HANG_S = 3600
 STATUSES = get_args(Status)
 TOKENS = (b"null", b"[]", b"{}", b"NaN", b"-1", b"1e999", b'"x"', b"true", b"9" * 30, b"0.5")
 VALUE = re.compile(rb'(?<=[:\[, ])(-?\d+(?:\.\d+)?|"[^"]*"|null|true|false)(?=[,\]}])')
@@ -132,10 +138,87 @@ def test_a_mutant_is_refused_in_one_line_or_adds_up(tmp_path, data):
     judge(tmp_path / "file", data)
 
 
+def feed(paths, mutants, tmp_path, *more):
+    """Let a process of its own, with bounded memory, damage these files and judge every answer."""
+    tool = str(ROOT / "tools" / "feed_damaged_logs.py")
+    command = [sys.executable, tool, *map(str, paths), "--mutants", str(mutants), *more]
+    command += ["--keep", str(tmp_path / "kept")]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    return run.stdout
+
+
+def made_files(tmp_path):
+    """Write the made files, for the formats that no committed log is of."""
+    folder = tmp_path / "made"
+    folder.mkdir()
+    for name, data in FILES.items():
+        (folder / name.replace(" ", "_")).write_bytes(data)
+    return folder
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="memory is bounded by Linux's means")
+
+
+@linux
+def test_damaged_logs_of_inspect_itself_lose_nothing_untold(fixtures, tmp_path):
+    found = feed([fixtures, made_files(tmp_path)], 300, tmp_path)
+    assert "300 mutants" in found
+    assert " 0 faults" in found
+
+
+@linux
+@pytest.mark.shared
+def test_damaged_archived_logs_lose_nothing_untold(shared, tmp_path):
+    assert "300 mutants" in feed([shared / "logs"], 300, tmp_path, "--seed", "1")
+
+
+@linux
 @pytest.mark.slow
-@settings(
-    max_examples=20_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(mutants())
-def test_twenty_thousand_mutants(tmp_path, data):
-    judge(tmp_path / "file", data)
+def test_twenty_thousand_mutants(fixtures, tmp_path):
+    archived = [folder for folder in (ROOT.parent / "shared" / "logs",) if folder.is_dir()]
+    paths = [fixtures, made_files(tmp_path), *archived]
+    assert "20000 mutants" in feed(paths, 20_000, tmp_path)
+
+
+@linux
+def test_a_reader_that_loses_a_row_in_silence_is_found(fixtures, tmp_path):
+    """The judge can say no: with a reader that drops the last row, or that raises, it does."""
+    for fault, said in (("lose", "gone untold"), ("change", "rows differ"), ("raise", "KeyError")):
+        broken = tmp_path / f"{fault}.py"
+        broken.write_text(BROKEN.format(tools=str(ROOT / "tools"), fault=fault), encoding="utf-8")
+        command = [sys.executable, str(broken), str(fixtures / "fates.eval"), "--mutants", "60"]
+        command += ["--keep", str(tmp_path / "kept")]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=False)
+        assert run.returncode == 3
+        assert said in run.stderr
+
+
+#: A reader with a fault, in the place of ours, for what comes after the originals were read.
+BROKEN = """
+import sys
+sys.path.insert(0, {tools!r})
+import feed_damaged_logs as tool
+import judged_logs
+
+real, judge = judged_logs.read_log, tool.judge
+
+
+def faulty(path, **options):
+    records = real(path, **options)
+    if "{fault}" == "raise":
+        raise KeyError("samples")
+    if "{fault}" == "lose":
+        return records.take(list(range(len(records) - 1)))
+    records.numbers["value"][:1] = 0.125
+    return records
+
+
+def judged(*arguments):
+    judged_logs.read_log = faulty
+    return judge(*arguments)
+
+
+tool.judge = judged
+tool.main()
+"""

@@ -40,7 +40,7 @@ class Sample(Struct, gc=False):
     """One sample in one epoch; a summary has the same names, with plain text for two of them."""
 
     id: int | str
-    epoch: int = 1
+    epoch: int
     scores: dict[str, Score | None] | None = None
     score: Score | None = None
     metadata: dict[str, Any] | None = None
