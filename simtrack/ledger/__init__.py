@@ -1,0 +1,56 @@
+"""The contract ledger of ReBIND: what a dialogue requires, as data, and how it is delivered."""
+
+from simtrack.ledger.ablation import Ablation, ablate
+from simtrack.ledger.clauses import RUNGS, Clause, ClauseState, Event, Rung, Tombstone
+from simtrack.ledger.compilation import FINAL_CHECK_CAPACITY, Compilation, Example, Violation
+from simtrack.ledger.ladder import exemplify, prefill, promote, report_back, rewrite, rung_for
+from simtrack.ledger.ledger import Ledger, Pending
+from simtrack.ledger.placeholder import neutral_placeholder
+from simtrack.ledger.pool import FILLERS, MARKERS, Pool
+from simtrack.ledger.retest import Retest, Verdict, diagnose, judge, keep, roll_back, settle
+from simtrack.ledger.slices import CONDITIONS, Slice, Slices, Turn, make_slices
+from simtrack.ledger.specification import Specification, compile_ledger
+from simtrack.ledger.tasks import Task, read_tasks
+
+__all__ = [
+    "CONDITIONS",
+    "FILLERS",
+    "FINAL_CHECK_CAPACITY",
+    "MARKERS",
+    "RUNGS",
+    "Ablation",
+    "Clause",
+    "ClauseState",
+    "Compilation",
+    "Event",
+    "Example",
+    "Ledger",
+    "Pending",
+    "Pool",
+    "Retest",
+    "Rung",
+    "Slice",
+    "Slices",
+    "Specification",
+    "Task",
+    "Tombstone",
+    "Turn",
+    "Verdict",
+    "Violation",
+    "ablate",
+    "compile_ledger",
+    "diagnose",
+    "exemplify",
+    "judge",
+    "keep",
+    "make_slices",
+    "neutral_placeholder",
+    "prefill",
+    "promote",
+    "read_tasks",
+    "report_back",
+    "rewrite",
+    "roll_back",
+    "rung_for",
+    "settle",
+]
