@@ -11,13 +11,16 @@ from simtrack.errors import DataError, InputError
 from simtrack.options import Status
 from simtrack.records import Records, account
 
-__all__ = ["ALIASES", "UNNAMED", "factor_of", "find_factor", "has_metrics", "nested", "prepared"]
+__all__ = ["ALIASES", "TELLING", "UNNAMED", "factor_of", "find_factor", "has_metrics", "nested",
+           "prepared", "telling"]  # fmt: skip
 
 #: Names that people use for columns of the trial table.
 ALIASES = {"id": "unit", "sample": "unit", "item": "unit", "epoch": "repetition",
            "trial": "repetition", "file": "source", "log": "source"}  # fmt: skip
 #: The metric of rows that name none, in a table where others do.
 UNNAMED = "(no metric)"
+#: Grouped by, where a table has several levels and nothing was asked for.
+TELLING = ("task", "model", "arm", "source")
 #: Where a level named for a comparison is looked for first.
 _COMPARED = ("model", "arm", "source", "task", "stage")
 
@@ -76,6 +79,20 @@ def nested(records: Records, unit: str, by: Sequence[str]) -> tuple[Records, str
     return records.with_factors(**{name: Factor.from_values(joined)}), name
 
 
+def telling(records: Records, cluster: str) -> tuple[str, ...]:
+    """Columns that differ and are coarser than the clusters; the file only if nothing else does."""
+    several = [
+        name
+        for name in TELLING
+        if name in records.factors
+        and len(records.factors[name].compact().levels) > 1
+        and not _same_partition(records.factors[name], records.factors[cluster])
+    ]
+    if "source" in several and len(several) > 1:
+        several.remove("source")
+    return tuple(several)
+
+
 def _with_rows(records: Records, cluster: str | None) -> Records:
     """Offer every row as a cluster of its own, for tables without ids."""
     if cluster != "row" or "row" in records.factors:
@@ -124,3 +141,8 @@ def _default_cluster(records: Records) -> str:
             return name
     known = ", ".join(sorted(records.factors))
     raise InputError("cluster", f"named, one of {known}", cure="Use --cluster.")
+
+
+def _same_partition(first: Factor, second: Factor) -> bool:
+    pairs = {*zip(first.codes.tolist(), second.codes.tolist(), strict=True)}
+    return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})

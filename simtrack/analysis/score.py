@@ -10,21 +10,26 @@ from simtrack.analysis.compare import Comparison, compare
 from simtrack.analysis.estimate import Estimates, estimate
 from simtrack.analysis.missing import totals_under_policy
 from simtrack.analysis.pass_rates import PassRates, pass_rates
-from simtrack.analysis.scope import factor_of, find_factor, has_metrics, nested, prepared
+from simtrack.analysis.scope import (
+    TELLING,
+    factor_of,
+    find_factor,
+    has_metrics,
+    nested,
+    prepared,
+    telling,
+)
 from simtrack.analysis.sensitivity import Sensitivity
 from simtrack.analysis.sensitivity import sensitivity as under_all_policies
 from simtrack.analysis.source import Table
-from simtrack.counts import Factor, Loss
+from simtrack.counts import Loss
 from simtrack.errors import InputError
 from simtrack.estimands import Estimand
 from simtrack.options import MissingCluster, MissingPolicy, Status, choice
 from simtrack.records import Accounting, Records, account
 from simtrack.validate import confidence_level
 
-__all__ = ["MetricScore", "Score", "score"]
-
-#: Grouped by, where a table has several levels and nothing was asked for.
-_TELLING = ("task", "model", "arm", "source")
+__all__ = ["MetricScore", "Score", "account_rows", "score"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +86,7 @@ class Score:
             "metrics": [
                 {
                     "metric": m.metric,
-                    "accounting": _account_rows(m.accounting),
+                    "accounting": account_rows(m.accounting),
                     "estimates": m.estimates.to_dict(),
                     "comparison": m.comparison.to_dict() if m.comparison else None,
                     "sensitivity": m.sensitivity.to_dict() if m.sensitivity else None,
@@ -159,7 +164,7 @@ def score(
                          cure=cure)  # fmt: skip
     records, unit = prepared(records, cluster)
     asked = dict.fromkeys(find_factor(records, name) for name in by)
-    names = tuple(asked) or _telling(records, unit)
+    names = tuple(asked) or telling(records, unit)
     records, unit = nested(records, unit, names)
     if unit in names:
         raise InputError("by", f"other than the cluster, {unit}")
@@ -228,7 +233,7 @@ def _pooled(records: Records, by: Sequence[str], unit: str) -> list[str]:
     """Say over which telling columns trials were added up."""
     pooled = [
         f"{name} ({len(records.factors[name].compact().levels)})"
-        for name in _TELLING
+        for name in TELLING
         if name in records.factors
         and name not in (*by, unit, *unit.split("/"))
         and len(records.factors[name].compact().levels) > 1
@@ -244,25 +249,6 @@ def _nests(records: Records, name: str, within: Sequence[str]) -> bool:
     return len(pairs) == len(set(groups))
 
 
-def _telling(records: Records, cluster: str) -> tuple[str, ...]:
-    """Columns that differ and are coarser than the clusters; the file only if nothing else does."""
-    several = [
-        name
-        for name in _TELLING
-        if name in records.factors
-        and len(records.factors[name].compact().levels) > 1
-        and not _same_partition(records.factors[name], records.factors[cluster])
-    ]
-    if "source" in several and len(several) > 1:
-        several.remove("source")
-    return tuple(several)
-
-
-def _same_partition(first: Factor, second: Factor) -> bool:
-    pairs = {*zip(first.codes.tolist(), second.codes.tolist(), strict=True)}
-    return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
-
-
 def _account(records: Records, metric: str, names: tuple[str, ...]) -> Accounting:
     """Account for one metric: its rows, and the rowless losses that are its own."""
     if not metric:
@@ -273,7 +259,8 @@ def _account(records: Records, metric: str, names: tuple[str, ...]) -> Accountin
     return account(kept, names)
 
 
-def _account_rows(table: Accounting) -> list[dict[str, Any]]:
+def account_rows(table: Accounting) -> list[dict[str, Any]]:
+    """Give an account as plain rows: labels, planned, and a number for each status."""
     statuses = get_args(Status)
     rows: list[dict[str, Any]] = [
         {

@@ -9,7 +9,9 @@ import click
 
 from simtrack.cli.parsing import one_output
 from simtrack.cli.reading import log_options, read_records, split_names
+from simtrack.cli.reply_reading import SCHEMES_OFFERED
 from simtrack.cli.score_parts import comparison_text, pass_table, sensitivity_table
+from simtrack.cli.score_scheme import score_by_scheme
 from simtrack.errors import InputError
 from simtrack.options import MissingPolicy, Status
 
@@ -26,6 +28,7 @@ Examples:
   simtrack score a.eval b.eval --compare openai/gpt-4o anthropic/claude
   simtrack score run.eval --missing as-failure --sensitivity
   simtrack score trials.csv --map cluster=task_id --map value=correct --by arm
+  simtrack score run.eval --scheme stageif --protocol protocol.toml -o scored.csv
 \b
 Formats are told from the content: Inspect .eval and .json, JSON lines, CSV.
 --map PART=COLUMN names the columns of a table: value, unit, cluster, repetition, model,
@@ -50,6 +53,16 @@ _IMPUTED = frozenset({"unscored", "errored", "limited", "infrastructure", "missi
 )  # fmt: skip
 @click.option("--sensitivity", is_flag=True, help="Show all these policies side by side.")
 @click.option("--pass-k", "ks", metavar="K,K", help="Show pass@k and pass^k, as for 1,2,4.")
+@click.option(
+    "--scheme", type=click.Choice(SCHEMES_OFFERED), default="plain",
+    help="Score the replies themselves by a scheme of the papers [plain: the log's verdicts].",
+)  # fmt: skip
+@click.option(
+    "--protocol", type=click.Path(dir_okay=False), metavar="FILE",
+    help="How replies are read and what is right, in TOML or JSON [the paper's].",
+)  # fmt: skip
+@click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="FILE",
+              help="With --scheme: write the scored table: .csv, .jsonl or .parquet.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the rates as CSV.")
 def score(logs: tuple[str, ...], as_json: bool, as_csv: bool, **given: Any) -> None:
@@ -62,6 +75,14 @@ def score(logs: tuple[str, ...], as_json: bool, as_csv: bool, **given: Any) -> N
     from simtrack.analysis.score import score as compute
 
     one_output(json=as_json, csv=as_csv)
+    if given["scheme"] != "plain":
+        if as_csv:
+            raise InputError("--csv", "left out with --scheme", cure="Use --json, or -o FILE.csv.")
+        score_by_scheme(logs, given, as_json)
+        return
+    for name in ("protocol", "output"):
+        if given[name]:
+            raise InputError(f"--{name}", "used with --scheme", cure="Name one, as stageif.")
     rates_only = not (given["levels"] or given["sensitivity"] or given["ks"])
     if as_csv and not (rates_only and given["missing"] != "bounds"):
         raise InputError("--csv", "used for rates alone", cure="Use --json for everything.")

@@ -1,0 +1,299 @@
+"""Replies scored by a scheme: account, composition, and every estimand that the columns allow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simtrack.analysis.estimate import estimate
+from simtrack.analysis.scope import find_factor, telling
+from simtrack.analysis.score import account_rows
+from simtrack.counts import Counts
+from simtrack.errors import DataError, InputError
+from simtrack.estimands import Contrast, Estimand
+from simtrack.estimands import estimand as look_up
+from simtrack.inference import sign_flip_contrast
+from simtrack.inference.contrast_t import contrast_t
+from simtrack.options import MissingCluster
+from simtrack.records import Accounting, Records, Replies, account
+from simtrack.scoring.schemes import Scheme, load_protocol, scheme_of
+from simtrack.validate import confidence_level
+
+__all__ = ["Composition", "SchemeRow", "SchemeScore", "needed_columns", "score_replies"]
+
+
+@dataclass(frozen=True, slots=True)
+class SchemeRow:
+    """What is one estimand in one group?
+
+    `numerator` and `denominator` are None for contrasts; `pvalue` is the exact sign-flip p over
+    clusters of a contrast, None for rates. What is not defined is None, and `notes` say why.
+    """
+
+    estimand: str
+    symbol: str
+    labels: tuple[str, ...]
+    estimate: float | None
+    low: float | None
+    high: float | None
+    numerator: int | None
+    denominator: int | None
+    clusters: int
+    pvalue: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """How many replies ended in each code, by group? `codes` are the columns of `counts`."""
+
+    by: tuple[str, ...]
+    codes: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    counts: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SchemeScore:
+    """What do these replies say under a scheme?
+
+    Attributes
+    ----------
+    scheme, cluster : str
+    by : tuple of str
+        The grouping columns; `view` is among them where there are several readings.
+    level : float
+    accounting : Accounting
+    composition : Composition
+    rows : tuple of SchemeRow
+    left_out : mapping of estimand to the reason
+        Estimands of the scheme that this table cannot serve.
+    notes : tuple of str
+    """
+
+    scheme: str
+    cluster: str
+    by: tuple[str, ...]
+    level: float
+    accounting: Accounting
+    composition: Composition
+    rows: tuple[SchemeRow, ...]
+    left_out: Mapping[str, str]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain data with a schema id."""
+        names = ("symbol", "estimate", "low", "high", "numerator", "denominator", "clusters",
+                 "pvalue")  # fmt: skip
+        table = self.composition
+        return {
+            "schema": "simtrack.scheme-score/1",
+            "scheme": self.scheme,
+            "cluster": self.cluster,
+            "by": list(self.by),
+            "level": self.level,
+            "accounting": account_rows(self.accounting),
+            "composition": [
+                dict(zip(table.by, labels, strict=True)) | dict(zip(table.codes, n, strict=True))
+                for labels, n in zip(table.labels, table.counts, strict=True)
+            ],
+            "rows": [
+                {"estimand": r.estimand, "labels": dict(zip(self.by, r.labels, strict=True))}
+                | {name: getattr(r, name) for name in names}
+                | {"notes": list(r.notes)}
+                for r in self.rows
+            ],
+            "left_out": dict(self.left_out),
+            "notes": list(self.notes),
+        }
+
+
+def score_replies(
+    replies: Replies,
+    scheme: str,
+    *,
+    protocol: str | Path | Mapping[str, Any] | None = None,
+    by: Sequence[str] = (),
+    cluster: str | None = None,
+    level: float = 0.95,
+    missing_cluster: MissingCluster = "refuse",
+) -> tuple[SchemeScore, Mapping[str, Records]]:
+    """What do archived replies say under a scheme of the papers?
+
+    Parameters
+    ----------
+    replies : Replies
+        See `simtrack.logs.read_replies`.
+    scheme : {"stageif", ...}
+    protocol : path or plain data, optional
+        How replies are read and what is right; the paper's if not given.
+    by : sequence of str
+        Grouping columns; without any, those of task, model, arm and source that differ.
+    cluster : str, optional
+        The resampling unit; the scheme's usual column if the table has one.
+    level : float
+    missing_cluster : "refuse" or "own"
+
+    Returns
+    -------
+    SchemeScore, mapping of str to Records
+        The report, and the scored tables by what their rows are, for any other verb.
+    """
+    confidence_level("level", level)
+    how = scheme_of(scheme)
+    settings = (
+        how.load(protocol, "protocol")
+        if isinstance(protocol, Mapping)
+        else load_protocol(how, protocol)
+    )
+    tables = how.score(replies, settings)
+    found = next(iter(tables.values()))
+    unit = find_factor(found, cluster) if cluster else _cluster(found, how)
+    names = list(dict.fromkeys(find_factor(found, name) for name in by)) or list(
+        telling(found, unit)
+    )
+    if unit in names:
+        raise InputError("by", f"other than the cluster, {unit}")
+    if "view" in found.factors and "view" not in names:
+        names.insert(0, "view")
+    groups = tuple(names)
+    accounting = account(found, groups)
+    _refuse_empty(found, accounting)
+    rows: list[SchemeRow] = []
+    left_out: dict[str, str] = {}
+    for table in tables.values():
+        _add_rows(table, how, groups, unit, missing_cluster, level, rows, left_out)
+    composition = _composition(found, how, groups)
+    score = SchemeScore(scheme, unit, groups, level, accounting, composition, tuple(rows),
+                        left_out, found.notes)  # fmt: skip
+    return score, tables
+
+
+def needed_columns(what: Estimand | Contrast) -> tuple[str, ...]:
+    """Name the columns that an estimand is defined on."""
+    parts = [what] if isinstance(what, Estimand) else [e for _, e in what.terms]
+    return tuple(dict.fromkeys(f for e in parts for c in (*e.where, *e.among) for f in c.factors))
+
+
+def _add_rows(
+    table: Records,
+    how: Scheme,
+    by: tuple[str, ...],
+    unit: str,
+    missing: MissingCluster,
+    level: float,
+    rows: list[SchemeRow],
+    left_out: dict[str, str],
+) -> None:
+    for name in how.estimands:
+        what = look_up(name)
+        mine = what if isinstance(what, Estimand) else what.terms[0][1]
+        if not set(table.factors["outcome"].levels) <= set(mine.taxonomy.codes):
+            continue
+        needed = needed_columns(what)
+        lacking = [f for f in needed if f not in table.factors]
+        if lacking:
+            left_out[name] = f"needs the column {', '.join(lacking)}"
+            continue
+        groups = tuple(n for n in by if n in table.factors)
+        columns = list(dict.fromkeys((*groups, *needed)))
+        counts = table.counts(cluster=unit, by=columns, missing_cluster=missing)
+        if isinstance(what, Estimand):
+            made = _rates(counts, what, groups, level)
+        else:
+            made = _contrasts(counts, what, groups, level)
+        if not any(row.estimate is not None for row in made):
+            left_out[name] = "has no reply in its denominator"
+        else:
+            rows += made
+
+
+def _rates(counts: Counts, what: Estimand, by: tuple[str, ...], level: float) -> list[SchemeRow]:
+    found = []
+    totals = what.totals(counts, by)
+    sizes = {c: totals.numerator[:, k].sum() for k, c in enumerate(totals.conditions)}
+    for row in estimate(counts, what, by=by, level=level).rows:
+        undefined = () if row.n else ("not defined: its denominator is empty",)
+        found.append(
+            SchemeRow(what.name, what.symbol, row.labels, row.rate, row.low, row.high,
+                      round(float(sizes[row.labels])), row.n, row.clusters,
+                      notes=(*undefined, *row.notes))
+        )  # fmt: skip
+    return found
+
+
+def _contrasts(
+    counts: Counts, what: Contrast, by: tuple[str, ...], level: float
+) -> list[SchemeRow]:
+    found = []
+    for labels in _groups(counts, by):
+        part = counts.select(**dict(zip(by, labels, strict=True))) if by else counts
+        totals, weights = what.stacked(part)
+        ends = contrast_t(totals, weights, level=level)
+        notes = list(ends.notes)
+        pvalue = None
+        try:
+            test = sign_flip_contrast(totals, weights)
+            pvalue = test.pvalue
+            notes += test.notes
+        except InputError as error:
+            notes.append(f"no sign-flip p: {error}")
+        found.append(
+            SchemeRow(what.name, what.symbol, labels, ends.estimate, ends.low, ends.high,
+                      None, None, ends.clusters, pvalue, tuple(dict.fromkeys(notes)))
+        )  # fmt: skip
+    return found
+
+
+def _groups(counts: Counts, by: tuple[str, ...]) -> list[tuple[str, ...]]:
+    if not by:
+        return [()]
+    factors = [counts.conditions[name] for name in by]
+    seen = {tuple(int(f.codes[k]) for f in factors) for k in range(len(counts.cells))}
+    return [
+        tuple(f.levels[c] for f, c in zip(factors, codes, strict=True)) for codes in sorted(seen)
+    ]
+
+
+def _composition(found: Records, how: Scheme, by: tuple[str, ...]) -> Composition:
+    """Count codes by group, and by stage and duty where there are such columns."""
+    finer = [n for n in ("duty", "stage") if n in found.factors and n not in by]
+    names = (*by, *finer)
+    table: dict[tuple[str, ...], list[int]] = {}
+    filled = [found.factors[n].with_missing_named() for n in names]
+    outcome = found.factors["outcome"]
+    order: dict[tuple[str, ...], tuple[int, ...]] = {}
+    for row, code in enumerate(outcome.codes.tolist()):
+        key = tuple(f.levels[f.codes[row]] for f in filled)
+        order[key] = tuple(int(f.codes[row]) for f in filled)
+        cells = table.setdefault(key, [0] * (len(how.taxonomy.codes) + 1))
+        place = how.taxonomy.codes.index(outcome.levels[code]) if code >= 0 else -1
+        cells[place] += 1
+    keys = sorted(table, key=lambda key: order[key])
+    codes = (*how.taxonomy.codes, "(unscored)")
+    kept = [k for k in range(len(codes)) if any(table[key][k] for key in keys)]
+    return Composition(
+        names,
+        tuple(codes[k] for k in kept),
+        tuple(keys),
+        tuple(tuple(table[key][k] for k in kept) for key in keys),
+    )
+
+
+def _cluster(found: Records, how: Scheme) -> str:
+    for name in (*how.clusters, "unit"):
+        if name in found.factors and len(found.factors[name].levels):
+            return name
+    known = ", ".join(sorted(found.factors))
+    raise InputError("cluster", f"named, one of {known}", cure="Use --cluster.")
+
+
+def _refuse_empty(found: Records, accounting: Accounting) -> None:
+    if accounting.total("scored"):
+        return
+    raise DataError(
+        f"no reply can be scored: {accounting.planned} planned, none valid. "
+        + " ".join(found.notes)
+    )
