@@ -13,6 +13,7 @@ import msgspec
 from simtrack.errors import DataError
 from simtrack.logs.decode import Decoded, decode_record
 from simtrack.logs.salvage_json import salvaged_json
+from simtrack.logs.source import MAPPED_BYTES, Source
 
 __all__ = ["Content", "Kind", "UnknownFormat", "look_at"]
 
@@ -37,9 +38,11 @@ _BINARY: Mapping[bytes, Kind] = {
     b"PAR1": "parquet",
     b"ARROW1": "arrow",
 }
-_BOM = b"\xef\xbb\xbf"
 _SALVAGE = "Copy it again, or read what is whole: --salvage (in Python salvage=True)."
 _CURE = "Give an Inspect log, JSON lines, or CSV in UTF-8."
+
+
+_EMPTY = Source(b"")
 
 
 class UnknownFormat(DataError):
@@ -53,10 +56,9 @@ class Content:
     Parameters
     ----------
     kind : Kind
-        "zip", "parquet" and "arrow" are not read further; the others come with their bytes,
-        without a byte-order mark.
-    data : bytes
-        The whole file; empty for those.
+        "zip", "parquet" and "arrow" are not read further; the others come with their bytes.
+    source : Source
+        The bytes behind a byte-order mark; empty for those.
     keys : frozenset of str
         The keys of a single JSON object, or of the first object of an array or of JSON lines.
     notes : tuple of str
@@ -64,9 +66,14 @@ class Content:
     """
 
     kind: Kind
-    data: bytes = b""
+    source: Source = _EMPTY
     keys: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+
+    @property
+    def data(self) -> bytes:
+        """Everything at once, for formats that are one document."""
+        return self.source.whole()
 
 
 def look_at(path: Path, label: str, *, salvage: bool = False) -> Content:
@@ -83,19 +90,20 @@ def look_at(path: Path, label: str, *, salvage: bool = False) -> Content:
     kind = _binary_kind(head, label)
     if kind is not None:
         return Content(kind)
-    data = path.read_bytes().removeprefix(_BOM)
-    stripped = data.lstrip()
-    if not stripped:
+    source = Source.open(path)
+    first = source.first_visible(source.start)
+    if first == source.end:
         raise DataError(f"{label}: empty: there is nothing to read. Copy or run it again.")
-    if stripped[:1] == b"{":
-        return _object_or_lines(data, label, salvage)
-    if stripped[:1] == b"[":
-        if salvage and not _is_whole(data):
-            return _salvaged("json-array", data, label)
-        return Content("json-array", data, _first_keys(stripped))
-    if b"\x00" in data[:65536]:
+    mark = source[first : first + 1]
+    if mark == b"{":
+        return _lines(source, first) or _object_or_lines(source, label, salvage)
+    if mark == b"[":
+        if salvage and not _is_whole(source.whole()):
+            return _salvaged("json-array", source.whole(), label)
+        return Content("json-array", source, _first_keys(source, first))
+    if b"\x00" in source[source.start : source.start + 65536]:
         raise UnknownFormat(f"{label}: binary data of an unknown kind. {_CURE}")
-    return Content("text", data)
+    return Content("text", source)
 
 
 def _refuse_no_file(path: Path) -> None:
@@ -119,23 +127,38 @@ def _binary_kind(head: bytes, label: str) -> Kind | None:
     return None
 
 
-def _object_or_lines(data: bytes, label: str, salvage: bool) -> Content:
+def _lines(source: Source, first: int) -> Content | None:
+    """Recognise a large file with an object in its first line and more behind it.
+
+    No such file is one object, so it need not be decoded whole in order to know.
+    """
+    end = source.find(b"\n", first) if len(source) >= MAPPED_BYTES else -1
+    if end < 0 or source.first_visible(end) == source.end:
+        return None
+    line = source[first:end]
+    keys = _keys(line)
+    keys = _keys(line, forgiving=True) if keys is None else keys
+    return None if keys is None else Content("json-lines", source, keys)
+
+
+def _object_or_lines(source: Source, label: str, salvage: bool) -> Content:
     """Tell one object over the whole file from one object a line."""
+    data = source.whole()
     whole = _keys(data)
     if whole is not None:
-        return Content("json-object", data, whole)
+        return Content("json-object", source, whole)
     text = data.lstrip()
     end = text.find(b"\n")
     first, rest = (text[:end], text[end + 1 : end + _PEEK_BYTES]) if end >= 0 else (text, b"")
     keys = _keys(first)
     if keys is not None or rest.lstrip()[:1] == b"{":
-        return Content("json-lines", data, keys or _keys(first, forgiving=True) or frozenset())
+        return Content("json-lines", source, keys or _keys(first, forgiving=True) or frozenset())
     whole = _keys(data, forgiving=True)
     if whole is not None:
-        return Content("json-object", data, whole)
+        return Content("json-object", source, whole)
     keys = _keys(first, forgiving=True)
     if keys is not None:
-        return Content("json-lines", data, keys)
+        return Content("json-lines", source, keys)
     if salvage:
         return _salvaged("json-object", data, label)
     raise DataError(_broken(data, label))
@@ -167,14 +190,14 @@ def _salvaged(kind: Kind, data: bytes, label: str) -> Content:
     first = found if isinstance(found, dict) else found[0]
     keys = frozenset(first) if isinstance(first, dict) else frozenset()
     note = f"salvaged: the JSON breaks within {broken or 'what follows it'}; what is before is read"
-    return Content(kind, whole, keys, (note,))
+    return Content(kind, Source(whole), keys, (note,))
 
 
-def _first_keys(array: bytes) -> frozenset[str]:
+def _first_keys(source: Source, first: int) -> frozenset[str]:
     """Give the keys of the first object of an array, reading no further than needed."""
-    for size in (1 << 16, 1 << 22, len(array)):
+    for size in (1 << 16, 1 << 22, 1 << 26):
         try:
-            text = array[1:size].decode("utf-8", "replace").lstrip()
+            text = source[first + 1 : first + size].decode("utf-8", "replace").lstrip()
             found, _ = json.JSONDecoder().raw_decode(text)
         except (ValueError, RecursionError):
             continue

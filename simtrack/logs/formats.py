@@ -182,7 +182,7 @@ def _arrow(path: Path, content: Content, label: str, request: Request) -> Record
 def _json_lines(path: Path, content: Content, label: str, request: Request) -> Records:
     wanted = tuple((request.map or {}).values())
     return _from_table(
-        tables.read_json_lines(content.data, label, wanted, salvage=request.salvage), request
+        tables.read_json_lines(content.source, label, wanted, salvage=request.salvage), request
     )
 
 

@@ -47,15 +47,15 @@ class ScoreReader:
         self.unknown: Counter[tuple[str, str]] = Counter()
         self.letters: Counter[tuple[str, str]] = Counter()
 
-    def read(self, value: Any, metric: str = "") -> tuple[float, str]:
-        """Give the number and, where there is none, NaN and the reason."""
+    def read(self, value: Any, metric: str = "", *, times: int = 1) -> tuple[float, str]:
+        """Give the number and, where there is none, NaN and the reason, of so many equal scores."""
         if self._mapped and (mapped := self._mapped.get(_text(value))):
             return mapped
         found = self._by_type(value)
         if isinstance(value, str) and value in {"P", "N"}:
-            self.letters[metric, value] += 1
+            self.letters[metric, value] += times
         if found[1] == _UNKNOWN:
-            self.unknown[metric, _shown(value)] += 1
+            self.unknown[metric, _shown(value)] += times
         return found
 
     def column(self, values: Iterable[Any], metric: str = "") -> tuple[list[float], list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -32,7 +33,7 @@ def read_json_array(data: bytes, label: str, wanted: Collection[str] = ()) -> Ta
             raise DataError(
                 f"{label}: element {position} must be an object, got {type(record).__name__}."
             )
-    names, notes = kept_keys(found, wanted)
+    names, notes = kept_keys(Counter(name for record in found for name in record), wanted)
     columns = {name: [record.get(name) for record in found] for name in names}
     return Table(label, columns, range(1, len(found) + 1), Losses(), (*seen.notes(), *notes))
 

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from array import array
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from simtrack.counts import Losses
 from simtrack.errors import DataError
 from simtrack.logs.columns import LABEL_COLUMNS_MAX, listed
-from simtrack.logs.decode import Decoded, decode_record
-from simtrack.logs.lines import damage, spans
+from simtrack.logs.lines import damage
+from simtrack.logs.source import Source
+from simtrack.logs.tables.assembly import Assembly, LineReader
 from simtrack.logs.tables.roles import MARKER, USUAL
-from simtrack.logs.tables.skipping import HEAD_RECORDS, LightRows, Skipped, heavy_keys
+from simtrack.logs.tables.skipping import HEAD_RECORDS, LightLines
 from simtrack.logs.tables.table import Table
 
 __all__ = ["kept_keys", "read_json_lines"]
 
+#: The first lines are read in pieces of this size.
+_HEAD_BYTES = 1 << 18
+
 
 def read_json_lines(
-    data: bytes, label: str, wanted: Collection[str] = (), *, salvage: bool = False
+    data: bytes | Source, label: str, wanted: Collection[str] = (), *, salvage: bool = False
 ) -> Table:
     """Read one JSON object a line into columns; a key that a record lacks is missing there.
 
@@ -28,68 +35,118 @@ def read_json_lines(
     that is torn, as a crash leaves it, becomes a loss and a note; with `salvage` so does every
     damaged line. Of very many keys the `wanted`,
     those with a usual name and the most frequent are kept, and a note names the others.
+    Of a large file only blocks and the columns are in memory.
 
     Raises
     ------
     DataError
         A line before the last one that is not a JSON object; the message gives the line.
     """
-    seen = Decoded()
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    where = list(spans(data))
-    records: list[dict[str, Any]] = []
-    heavy: set[str] = set()
-    rows: LightRows | None = None
-    damaged: list[int] = []
-    for line, start, end in where:
-        text = data[start:end]
-        if rows is not None and rows.add_line(text):
-            continue
-        try:
-            record = decode_record(text, f"{label}: line {line}", seen)
-        except DataError as error:
-            if not salvage and (line != where[-1][0] or not records):
-                raise DataError(f"{error} Mend or remove the line.") from None
-            damaged.append(line)
-            continue
-        if not isinstance(record, dict):
-            raise DataError(
-                f"{label}: line {line} must be a JSON object, got {type(record).__name__}."
-            )
-        if rows is not None:
-            rows.add_record(record)
-            continue
-        records.append(record)
-        if len(records) == HEAD_RECORDS and (heavy := heavy_keys(records, wanted)):
-            rows = LightRows(records, heavy)
-    last = where[-1][0] if where else 0
-    gone = set(damaged)
-    where = [span for span in where if span[0] not in gone] if gone else where
-    if damaged and not where:
+    source = Source.of(data)
+    reader = LineReader(label, salvage=salvage)
+    rows, start, line, last = _head(source, reader, wanted)
+    decoder = None if rows.is_wide else LightLines.of(rows.names, rows.heavy)
+    for begin, end in source.blocks(start):
+        spans, numbers, count = source.lines(begin, end)
+        numbers = numbers + line + 1
+        line += count
+        last = int(numbers[-1]) if numbers.size else last
+        _add_block(rows, reader, decoder, source, (begin, end), spans, numbers)
+        source.release(begin, end)
+    if reader.damaged and not rows.rows:
         raise DataError(f"{label}: not one line is a whole JSON object.")
-    if rows is None:
-        names, dropped = kept_keys(records, wanted)
-        columns: dict[str, Sequence[Any]] = {n: [r.get(n) for r in records] for n in names}
-    else:
-        found = rows.columns()
-        order = list(dict.fromkeys([*(n for r in records for n in r), *found]))
-        names, dropped = kept_keys([*records, dict.fromkeys(order)], wanted)
-        columns = {n: found[n] if n in found else Skipped(n, data, where) for n in names}
-    lost, notes = damage(damaged, last, (("source", label),))
-    notes += [*seen.notes(), *dropped]
-    lines = [line for line, _, _ in where]
+    names, dropped = kept_keys(rows.times(), wanted)
+    columns: dict[str, Sequence[Any]] = {name: rows.values(name) for name in names}
+    lost, notes = damage(reader.damaged, last, (("source", label),))
+    notes += [*reader.seen.notes(), *dropped]
+    lines = array("q", rows.lines().tobytes())
     return Table(label, columns, lines, Losses.of(lost), tuple(notes))
 
 
-def kept_keys(
-    records: Sequence[Mapping[str, Any]], wanted: Collection[str]
-) -> tuple[list[str], list[str]]:
-    """Choose the keys that become columns, in the order of the file, and say which do not."""
-    times = Counter(name for record in records for name in record)
+def _head(
+    source: Source, reader: LineReader, wanted: Collection[str]
+) -> tuple[Assembly, int, int, int]:
+    """Decode the first records whole.
+
+    Returns
+    -------
+    Assembly, int, int, int
+        With these rows; where the next line starts; how many lines there were, and which was the
+        last that was not blank.
+    """
+    head: list[dict[str, Any]] = []
+    where: list[tuple[int, int, int]] = []
+    line = last = 0
+    start = source.start
+    for begin, end in source.blocks(start, _HEAD_BYTES):
+        spans, numbers, count = source.lines(begin, end)
+        for (first, stop), number in zip(spans.tolist(), numbers.tolist(), strict=True):
+            last = line + number + 1
+            found = reader.record(source[first:stop], last)
+            if found is not None:
+                head.append(found)
+                where.append((first, stop, last))
+            if len(head) == HEAD_RECORDS:
+                break
+        full = len(head) == HEAD_RECORDS
+        start, line = (min(where[-1][1] + 1, source.end), last) if full else (end, line + count)
+        if full:
+            break
+    rows = Assembly(source, head, wanted)
+    columns = zip(*(rows.light(r, k) for k, r in enumerate(head)), strict=True)
+    place = np.array(where, dtype=np.int64).reshape(-1, 3)
+    rows.add([list(c) for c in columns] or [[] for _ in rows.names], place[:, :2], place[:, 2])
+    return rows, start, line, last
+
+
+def _add_block(
+    rows: Assembly,
+    reader: LineReader,
+    decoder: LightLines | None,
+    source: Source,
+    block: tuple[int, int],
+    spans: NDArray[np.int64],
+    numbers: NDArray[np.int64],
+) -> None:
+    """Add the lines of a block at once, or where some are unlike the first ones, one by one."""
+    if not numbers.size:
+        return
+    reader.go_on()
+    found = decoder.many(source.view(*block), numbers.size) if decoder is not None else None
+    if found is not None:
+        rows.add(found, spans, numbers)
+        return
+    kept: list[int] = []
+    values: list[list[Any]] = []
+    for k, ((start, stop), number) in enumerate(zip(spans.tolist(), numbers.tolist(), strict=True)):
+        text = source[start:stop]
+        reader.go_on()
+        row = decoder.one(text) if decoder is not None else None
+        if row is None:
+            record = reader.record(text, number)
+            if record is None:
+                continue
+            row = rows.light(record, rows.rows + len(kept))
+        kept.append(k)
+        values.append(row)
+    columns = [list(c) for c in zip(*values, strict=True)] or [[] for _ in rows.names]
+    rows.add(columns, spans[kept], numbers[kept])
+
+
+def kept_keys(times: Mapping[str, int], wanted: Collection[str]) -> tuple[list[str], list[str]]:
+    """Choose the keys that become columns, in the order of the file, and say which do not.
+
+    Parameters
+    ----------
+    times : mapping of key to int
+        How many records have it.
+    wanted : collection of str
+        The keys that are asked for.
+    """
     if len(times) <= LABEL_COLUMNS_MAX or MARKER in times:
         return list(times), []
     known = {*wanted, *(name for name in times if name.lower() in USUAL)}
-    frequent = [name for name, _ in times.most_common() if name not in known]
+    frequent = sorted((n for n in times if n not in known), key=lambda n: -times[n])
     chosen = known | set(frequent[:LABEL_COLUMNS_MAX])
     dropped = [name for name in times if name not in chosen]
     notes = [

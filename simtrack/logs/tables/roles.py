@@ -10,6 +10,8 @@ from typing import Any
 from simtrack.errors import DataError, InputError
 from simtrack.logs.columns import LABEL_COLUMNS_MAX, RESERVED, listed
 from simtrack.logs.content import UnknownFormat
+from simtrack.logs.tables.cells import LABEL_MAX_CHARACTERS, Cells
+from simtrack.logs.tables.skipped import Skipped
 
 __all__ = ["GUESSES", "LABEL_MAX_CHARACTERS", "USUAL", "assign_roles"]
 
@@ -37,8 +39,6 @@ USUAL = RESERVED.union(*GUESSES.values())
 _BY_MAP_ONLY = frozenset({"outcome", "status", "reason", "signal", "source", "score"})
 #: A column of this name says that all others have the names of the trial table.
 MARKER = "simtrack_trials"
-#: Longer texts are not labels.
-LABEL_MAX_CHARACTERS = 256
 #: Names that a misspelt one is compared with.
 _COMPARED_MAX = 1000
 
@@ -148,14 +148,17 @@ def _wide_hint(columns: Mapping[str, Sequence[Any]]) -> str:
 
 def _looks_numeric(values: Sequence[Any]) -> bool:
     try:
-        return all(v in (None, "") or math.isfinite(float(v)) for v in values)
+        some = values.distinct()[1] if isinstance(values, Cells) else values
+        return all(v in (None, "") or math.isfinite(float(v)) for v in some)
     except (TypeError, ValueError):
         return False
 
 
 def _is_labelling(values: Sequence[Any]) -> bool:
     """Say whether a column holds short scalars alone; stops at the first that is none."""
-    return not any(
+    if isinstance(values, Cells):
+        values = values.distinct()[1]
+    return not isinstance(values, Skipped) and not any(
         isinstance(v, (dict, list)) or (isinstance(v, str) and len(v) > LABEL_MAX_CHARACTERS)
         for v in values
     )

@@ -6,20 +6,22 @@ in the first records are therefore skipped, and decoded only if a row is asked f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
 import msgspec
 
-from simtrack.logs.decode import Decoded, decode_record
-from simtrack.logs.lines import Span
 from simtrack.logs.tables.roles import LABEL_MAX_CHARACTERS, USUAL
+from simtrack.logs.tables.skipped import Skipped
 
-__all__ = ["HEAD_RECORDS", "LightRows", "Skipped", "heavy_keys"]
+__all__ = ["HEAD_RECORDS", "LightLines", "Skipped", "heavy_keys", "is_heavy", "is_used"]
 
 #: Records that are decoded whole before anything is skipped.
 HEAD_RECORDS = 64
+#: What msgspec refuses in the name of a field.
+_NO_FIELD = re.compile('["\\\\\x00-\x1f]')
 
 
 def heavy_keys(head: Sequence[Mapping[str, Any]], wanted: Collection[str]) -> set[str]:
@@ -28,103 +30,69 @@ def heavy_keys(head: Sequence[Mapping[str, Any]], wanted: Collection[str]) -> se
         name
         for record in head
         for name, value in record.items()
-        if name not in wanted
-        and name.lower() not in USUAL
-        and (
-            isinstance(value, (dict, list))
-            or (isinstance(value, str) and len(value) > LABEL_MAX_CHARACTERS)
-        )
+        if not is_used(name, wanted) and is_heavy(value)
     }
 
 
-class LightRows:
-    """The rows of a file in which some keys are skipped: tuples of the others, in one order.
+def is_used(name: str, wanted: Collection[str]) -> bool:
+    """Say whether a key is asked for, or has a name that means something in a table."""
+    return name in wanted or name.lower() in USUAL
+
+
+def is_heavy(value: object) -> bool:
+    """Say whether a value is too long or nested to be a label."""
+    return isinstance(value, (dict, list)) or (
+        isinstance(value, str) and len(value) > LABEL_MAX_CHARACTERS
+    )
+
+
+class LightLines:
+    """Decodes lines that are like the first ones: strict JSON with none but the known keys.
 
     Parameters
     ----------
-    head : sequence of dict
-        The first records, decoded whole.
+    names : sequence of str
+        The keys whose values are decoded.
     heavy : collection of str
-        The keys that are skipped.
+        The keys that are skipped, and not even looked at for whether their text is UTF-8.
     """
 
-    def __init__(self, head: Sequence[Mapping[str, Any]], heavy: Collection[str]) -> None:
-        every = list(dict.fromkeys(name for record in head for name in record))
-        self.names = [name for name in every if name not in heavy]
-        self._heavy = frozenset(heavy)
-        self._extra: dict[str, dict[int, Any]] = {}
-        self._rows = [tuple(record.get(name) for name in self.names) for record in head]
-        fields = {f"f{k}": name for k, name in enumerate(every)}
+    def __init__(self, names: Sequence[str], heavy: Collection[str]) -> None:
+        every = {f"f{k}": name for k, name in enumerate((*names, *heavy))}
         kind = msgspec.defstruct(
             "Line",
-            [(f, msgspec.Raw if name in heavy else Any, None) for f, name in fields.items()],
-            rename=fields.__getitem__,
+            [
+                (f, Any if k < len(names) else msgspec.Raw, msgspec.UNSET)
+                for k, f in enumerate(every)
+            ],
+            rename=every.__getitem__,
             forbid_unknown_fields=True,
             gc=False,
         )
-        self._decode = msgspec.json.Decoder(kind).decode
-        light = [f for f, name in fields.items() if name not in heavy]
-        # An attribute that every object has stands behind them, so that there are always several.
-        self._take = attrgetter(*light, "__class__", "__class__")
+        decoder = msgspec.json.Decoder(kind)
+        self._decode, self._decode_lines = decoder.decode, decoder.decode_lines
+        self._takes = [attrgetter(f"f{k}") for k in range(len(names))]
 
-    def __len__(self) -> int:
-        return len(self._rows)
+    @classmethod
+    def of(cls, names: Sequence[str], heavy: Collection[str]) -> LightLines | None:
+        """Make one, or None for keys that a decoder cannot be made for."""
+        odd = any(map(_NO_FIELD.search, (*names, *heavy)))
+        return None if odd else cls(names, heavy)
 
-    def add_line(self, line: bytes) -> bool:
-        """Add a line that is like the first ones: strict JSON with no other key; else say no."""
+    def one(self, line: bytes) -> list[Any] | None:
+        """Give the values of a line, UNSET where a key is absent; None if it is unlike others."""
         try:
             found = self._decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return False
-        self._rows.append(self._take(found)[:-2])
-        return True
+            return None
+        return [take(found) for take in self._takes]
 
-    def add_record(self, record: Mapping[str, Any]) -> None:
-        """Add a line that was decoded whole."""
-        row = len(self._rows)
-        self._rows.append(tuple(record.get(name) for name in self.names))
-        known = self._heavy.union(self.names)
-        for name, value in record.items():
-            if name not in known:
-                self._extra.setdefault(name, {})[row] = value
-
-    def columns(self) -> dict[str, Sequence[Any]]:
-        """Give the columns that were not skipped; a key that a record lacks is None there."""
-        turned = zip(*self._rows, strict=True) if self.names else ()
-        found: dict[str, Sequence[Any]] = dict(zip(self.names, turned, strict=True))
-        for name, values in self._extra.items():
-            found[name] = [values.get(row) for row in range(len(self._rows))]
-        return found
-
-
-class Skipped(Sequence[Any]):
-    """A column that was skipped: its values are decoded when they are asked for.
-
-    Parameters
-    ----------
-    name : str
-        The key.
-    data : bytes
-        The whole file.
-    where : sequence of (line, start, end)
-        Where each row stands.
-    """
-
-    __slots__ = ("_data", "_name", "_where")
-
-    def __init__(self, name: str, data: bytes, where: Sequence[Span]) -> None:
-        self._name, self._data, self._where = name, data, where
-
-    def __len__(self) -> int:
-        return len(self._where)
-
-    def __getitem__(self, row: Any) -> Any:
-        if isinstance(row, slice):
-            return Skipped(self._name, self._data, self._where[row])
-        line, start, end = self._where[row]
-        record = decode_record(self._data[start:end], f"line {line}", Decoded())
-        return record.get(self._name)
-
-    def take(self, rows: Sequence[int]) -> Skipped:
-        """Keep these rows, still skipped."""
-        return Skipped(self._name, self._data, [self._where[row] for row in rows])
+    def many(self, block: memoryview | bytes, lines: int) -> list[list[Any]] | None:
+        """Give the values of a block of so many lines by column; None if any is unlike others."""
+        try:
+            found = self._decode_lines(block)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return None
+        if len(found) != lines:  # an object that stands on two lines
+            return None
+        return [list(map(take, found)) for take in self._takes]

@@ -9,13 +9,14 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from simtrack.counts import Factor, Losses, group_rows
+from simtrack.counts import Factor, Losses, group_rows, natural_order
 from simtrack.errors import DataError, InputError
 from simtrack.logs.columns import METRICS_MAX, NUMBERS, composed_notes, labels
 from simtrack.logs.score_values import ScoreReader
+from simtrack.logs.tables.cells import Cells
 from simtrack.logs.tables.marked import is_marked, read_marked
 from simtrack.logs.tables.roles import assign_roles
-from simtrack.logs.tables.skipping import Skipped
+from simtrack.logs.tables.skipped import Skipped
 from simtrack.options import Status
 from simtrack.records import Records
 
@@ -75,6 +76,7 @@ def to_records(
         table = _chosen(table, roles, metric)
     factors: dict[str, Factor] = {"source": Factor.constant(table.label, len(table.lines))}
     numeric: dict[str, NDArray[np.float64]] = {}
+    coded: dict[str, Factor] = {}
     for name, column in roles.items():
         if name in NUMBERS and name != "value":
             try:
@@ -82,20 +84,22 @@ def to_records(
             except DataError as error:
                 if name in given:
                     raise
-                factors[f"column.{name}"] = labels(_scalars(table, column))
+                factors[f"column.{name}"] = _labels(table, column)
                 notes.append(f"kept as labels, column.{name}: {error}")
         elif name != "value":
-            factors[name] = labels(_scalars(table, column))
+            if column not in coded:
+                coded[column] = _labels(table, column)
+            factors[name] = coded[column]
     _refuse_many_metrics(table.label, factors.get("metric"))
-    notes += composed_notes({c: table.columns[c] for n, c in roles.items() if n in factors})
+    notes += composed_notes({c: _some(table.columns[c]) for n, c in roles.items() if n in factors})
     if "value" in roles:
         reader = ScoreReader(scores)
-        values, reasons = reader.column(table.columns[roles["value"]])
+        numeric["value"], reasons = _judged(reader, table.columns[roles["value"]])
         reader.refuse_unknown(f"{table.label}: column {roles['value']!r}")
-        numeric["value"] = np.array(values, dtype=np.float64)
         notes = [*notes, *reader.notes()]
     else:
-        reasons = ["" if kept else "no outcome" for kept in factors["outcome"].codes >= 0]
+        missing = factors["outcome"].codes < 0
+        reasons = Factor(("no outcome",), np.where(missing, 0, -1))
     notes += _identical(table, factors)
     factors |= _fates(table, factors, numeric, reasons)
     return Records(
@@ -110,15 +114,17 @@ def _chosen(table: Table, roles: Mapping[str, str], metric: str | Sequence[str])
     """Keep the rows of the chosen metrics, so that the scores of others are never judged."""
     if "metric" not in roles:
         raise InputError("metric", "left out, as the table has no metric column", repr(metric))
-    factor = labels(_scalars(table, roles["metric"]))
+    factor = _labels(table, roles["metric"])
     listed = [metric] if isinstance(metric, str) else list(metric)
     codes = {factor.code_of(name, "metric") for name in listed}
-    keep = [row for row, code in enumerate(factor.codes.tolist()) if code in codes]
+    keep = np.flatnonzero(np.isin(factor.codes, list(codes)))
     columns = {
-        name: values.take(keep) if isinstance(values, Skipped) else [values[row] for row in keep]
+        name: values.take(keep)
+        if isinstance(values, (Skipped, Cells))
+        else [values[row] for row in keep.tolist()]
         for name, values in table.columns.items()
     }
-    lines = [table.lines[row] for row in keep]
+    lines = [table.lines[row] for row in keep.tolist()]
     return Table(table.label, columns, lines, table.losses, table.notes)
 
 
@@ -158,48 +164,95 @@ def _fates(
     table: Table,
     factors: Mapping[str, Factor],
     numeric: dict[str, NDArray[np.float64]],
-    reasons: Sequence[str],
+    reasons: Factor,
 ) -> dict[str, Factor]:
     """Give status and reason of every row; a status of the file's own counts where it is a loss.
 
     A row that the file calls anything but scored loses its value.
     """
-    said = factors["status"].values() if "status" in factors else [None] * len(reasons)
-    for level in said:
-        if level is not None and level not in STATUSES:
+    codes = np.where(reasons.codes >= 0, STATUSES.index("unscored"), STATUSES.index("scored"))
+    if "status" in factors:
+        said = factors["status"].compact()
+        wrong = [code for code, level in enumerate(said.levels) if level not in STATUSES]
+        if wrong:
+            first = said.levels[said.codes[np.argmax(np.isin(said.codes, wrong))]]
             raise InputError(
-                "status", f"one of {', '.join(STATUSES)}", repr(level), where=table.label
+                "status", f"one of {', '.join(STATUSES)}", repr(first), where=table.label
             )
-    status = [
-        given if given not in (None, "scored") else "unscored" if why else "scored"
-        for given, why in zip(said, reasons, strict=True)
-    ]
+        own = np.array([*map(STATUSES.index, said.levels), STATUSES.index("scored")])[said.codes]
+        codes = np.where(own != STATUSES.index("scored"), own, codes)
     if "value" in numeric:
-        numeric["value"][[given != "scored" for given in status]] = np.nan
-    found = {"status": labels(status)}
+        numeric["value"][codes != STATUSES.index("scored")] = np.nan
+    found = {"status": _in_natural_order(STATUSES, codes)}
     if "reason" not in factors:
-        found["reason"] = labels(why or None for why in reasons)
+        found["reason"] = _in_natural_order(reasons.levels, reasons.codes)
     return found
 
 
+def _judged(reader: ScoreReader, values: Sequence[Any]) -> tuple[NDArray[np.float64], Factor]:
+    """Read a column of scores: the numbers, and the reason of each row that has none."""
+    if not isinstance(values, Cells):
+        found, why = reader.column(values)
+        given = list(dict.fromkeys(reason for reason in why if reason))
+        place = {reason: k for k, reason in enumerate(given)} | {"": -1}
+        codes = np.fromiter(map(place.__getitem__, why), np.int32, len(why))
+        return np.array(found, dtype=np.float64), Factor(tuple(given), codes)
+    index, some = values.distinct()
+    times = np.bincount(index, minlength=len(some)).tolist()
+    pairs = [reader.read(v, times=n) for v, n in zip(some, times, strict=True)]
+    given = list(dict.fromkeys(reason for _, reason in pairs if reason))
+    places = np.array([given.index(why) if why else -1 for _, why in pairs], dtype=np.int32)
+    numbers = np.array([number for number, _ in pairs], dtype=np.float64)
+    return numbers[index], Factor(tuple(given), places[index])
+
+
+def _in_natural_order(levels: Sequence[str], codes: NDArray[Any]) -> Factor:
+    """Give a factor of the levels that rows have, in the order that labels are given in."""
+    found = Factor(tuple(levels), codes).compact()
+    order = natural_order(found.levels)
+    place = [order.index(level) for level in found.levels]
+    return Factor(tuple(order), np.array([*place, -1], dtype=np.int32)[found.codes])
+
+
+def _some(values: Sequence[Any]) -> Sequence[Any]:
+    """Give a sequence with the different values of a column."""
+    return values.distinct()[1] if isinstance(values, Cells) else values
+
+
+def _labels(table: Table, column: str) -> Factor:
+    """Code a column as labels, each different value once."""
+    values = _scalars(table, column)
+    if not isinstance(values, Cells):
+        return labels(values)
+    index, some = values.distinct()
+    coded = labels(some)
+    return Factor(coded.levels, coded.codes[index])
+
+
 def _numbers(table: Table, column: str) -> NDArray[np.float64]:
-    values = np.full(len(table.lines), np.nan)
-    for row, value in enumerate(table.columns[column]):
+    values = table.columns[column]
+    plain = values.floats() if isinstance(values, Cells) else None
+    if plain is not None:
+        return plain
+    index, some = values.distinct() if isinstance(values, Cells) else (None, values)
+    numbers = np.full(len(some), np.nan)
+    for k, value in enumerate(some):
         if value is None or value == "":
             continue
         try:
-            values[row] = float(value)
+            numbers[k] = float(value)
         except (TypeError, ValueError, OverflowError):
+            row = k if index is None else int(np.argmax(index == k))
             raise DataError(
                 f"{table.label}: line {table.lines[row]}: column {column!r} must be a number, "
                 f"got {value!r}. Mend the cell or map another column."
             ) from None
-    return values
+    return numbers if index is None else numbers[index]
 
 
 def _scalars(table: Table, column: str) -> Sequence[Any]:
     values = table.columns[column]
-    if {dict, list}.isdisjoint(map(type, values)):
+    if {dict, list}.isdisjoint(map(type, _some(values))):
         return values
     for line, value in zip(table.lines, values, strict=True):
         if isinstance(value, (dict, list)):
