@@ -32,6 +32,8 @@ REPORT_TO = "Please report it with the command and this text."
 VERBS = {
     "calibrate": "Operating characteristics and cost of a sequential probe, exactly.",
     "score": "Rates, intervals and paired comparisons from logs you already have.",
+    "gate": "Destroy the replies of a log and score them again: nothing may succeed.",
+    "rescore": "Verdicts of a log against those of a stricter or fairer parser.",
     "scan": "What is in these logs, how complete are they, can they be compared?",
     "ingest": "All logs as one trial table: CSV, JSON lines or Parquet, losses included.",
     "export": "A trial table as CSV, JSON lines, Parquet, NetCDF counts or an Inspect log.",
@@ -40,6 +42,7 @@ VERBS = {
     "simulate": "Draw a study that was never paid for, to rehearse the analysis on.",
     "power": "What a design buys: power, precision, error rates, before paying.",
     "plan": "How many clusters, repetitions and dollars a target power takes.",
+    "ledger": "Clauses and tombstones of a dialogue: compile, ablate, slice, screen.",
     "methods": "Every statistical method: when it holds, when not, what it promises.",
     "run": "Run a study from its TOML file; the result carries its provenance.",
     "doctor": "Check this installation: versions, extras, cache, exact values.",

@@ -66,7 +66,7 @@ class Marker:
     Report(emitted=False, well_formed=False, value=None)
     """
 
-    __slots__ = ("_after", "_before", "_quick", "_token", "_unique", "_whole", "tag")
+    __slots__ = ("_after", "_before", "_named", "_quick", "_token", "_unique", "_whole", "tag")
 
     def __init__(
         self,
@@ -81,14 +81,19 @@ class Marker:
         if not _TAG.fullmatch(tag):
             raise InputError("tag", "a name of letters, digits, '_', '-' and '.'", repr(tag))
         name = re.escape(tag)
+        # Possessive quantifiers: a thousand blanks in a reply must not cost a million steps.
         if encoding == "xml":
             self._whole = re.compile(rf"<{name}>([^<>\s](?:[^<>\n]*[^<>\s])?)</{name}>")
-            self._token = re.compile(rf"<\s*/?\s*{name}\b", re.IGNORECASE)
-            after, before = r"[^\S\n]*(?:\n|\Z)", r"[^\S\n]*"
+            self._named = self._whole
+            self._token = re.compile(rf"<\s*+/?+\s*+{name}(?![\w.-])", re.IGNORECASE)
+            after, before = r"[^\S\n]*+(?:\n|\Z)", r"[^\S\n]*+"
         else:
-            self._whole = re.compile(rf'"{name}"\s*:\s*"([^"\\\s](?:[^"\\\n]*[^"\\\s])?)"')
-            self._token = re.compile(rf"""\\?["']{name}\\?["']\s*:""", re.IGNORECASE)
-            after, before = r"[^\S\n]*\}?[^\S\n]*(?:\n|\Z)", r"[^\S\n]*\{?[^\S\n]*"
+            blank, value = r"[^\S\n]*+", r'([^"\\\s](?:[^"\\\n]*[^"\\\s])?)'
+            self._whole = re.compile(rf'"{name}"{blank}:{blank}"{value}"')
+            self._named = re.compile(rf'\\?"{name}\\?"{blank}:{blank}\\?"{value}\\?"')
+            self._token = re.compile(rf"""\\?["']{name}\\?["']\s*+:""", re.IGNORECASE)
+            after = r"[^\S\n]*+\}?[^\S\n]*+(?:\n|\Z)"
+            before = r"[^\S\n]*+\{?[^\S\n]*+"
         self._after = re.compile(after)
         self._before = re.compile(before) if placement == "line" else None
         self._unique = unique == "anywhere"
@@ -108,13 +113,21 @@ class Marker:
         of_these = found if self._unique else anchored
         if len(of_these) == 1 == len(anchored) and self._is_last(text, anchored[0].end()):
             return Report(True, True, anchored[0].group(1))
-        values = {m.group(1) for m in found}
+        values = {m.group(1) for m in self._named.finditer(text)}
         return Report(True, False, values.pop() if len(values) == 1 else None)
 
     def read_all(self, texts: Iterable[str | None]) -> Sequence[Report]:
         """Read many replies; one that is None is silent."""
         read = self.read
         return [_SILENT if text is None else read(text) for text in texts]
+
+    def replaced(self, text: str, value: str) -> str:
+        """Put another value into every whole marker of a reply, wherever it stands."""
+        parts, last = [], 0
+        for m in self._named.finditer(text):
+            parts += [text[last : m.start(1)], value]
+            last = m.end(1)
+        return "".join((*parts, text[last:]))
 
     def _is_alone(self, text: str, start: int) -> bool:
         line = text.rfind("\n", 0, start) + 1

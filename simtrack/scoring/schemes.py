@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from simtrack.errors import InputError
 from simtrack.records import Records, Replies
 from simtrack.scoring.protocol import StageProtocol
 from simtrack.scoring.stageif import score_stageif
+from simtrack.scoring.stageif_corrupt import corrupt_stageif
 from simtrack.taxonomy import STAGEIF, Taxonomy
 
 __all__ = ["SCHEMES", "Scheme", "load_protocol", "scheme_of"]
@@ -36,6 +37,9 @@ class Scheme:
         Columns that are usual resampling units, in order of preference.
     success : frozenset of str
         The codes of which no corrupted reply may earn one.
+    corrupt : callable
+        From (replies, protocol) to corrupted replies: name, replies, and the labels of rows in
+        which they may succeed all the same.
     """
 
     name: str
@@ -45,6 +49,7 @@ class Scheme:
     score: Callable[[Replies, Any], Mapping[str, Records]]
     clusters: tuple[str, ...]
     success: frozenset[str]
+    corrupt: Callable[[Replies, Any], Sequence[tuple[str, Replies, Mapping[str, str]]]]
 
 
 def scheme_of(name: str) -> Scheme:
@@ -72,6 +77,7 @@ SCHEMES: dict[str, Scheme] = {
         _stageif,
         ("scenario", "cluster", "task_id"),
         frozenset({"CLEAN"}),
+        corrupt_stageif,
     ),
 }  # fmt: skip
 

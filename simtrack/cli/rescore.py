@@ -1,0 +1,87 @@
+"""`simtrack rescore`: do the verdicts of a log survive another parser?"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simtrack.cli.reading import read_options
+from simtrack.cli.reply_reading import SCHEMES_OFFERED, read_asked_replies
+from simtrack.cli.score_parts import comparison_text
+
+if TYPE_CHECKING:
+    from simtrack.analysis.rescore import Rescore
+
+_EPILOG = """\b
+Examples:
+  simtrack rescore run.eval --against stage.clean
+  simtrack rescore run.eval --old-protocol strict.toml --protocol fair.toml --show 50
+\b
+Old verdicts are those of the log, or of another protocol; new ones are the scheme's. Each changed
+reply is listed; the change is tested over clusters (sign-flip) and over replies (McNemar).
+"""
+_WIDTH = 100
+
+
+@click.command(epilog=_EPILOG)
+@read_options
+@click.option("--scheme", type=click.Choice(SCHEMES_OFFERED[1:]), default="stageif",
+              help="How replies are scored anew [stageif].")  # fmt: skip
+@click.option("--protocol", type=click.Path(dir_okay=False), metavar="FILE",
+              help="The new protocol, in TOML or JSON [the paper's].")  # fmt: skip
+@click.option("--old-protocol", type=click.Path(dir_okay=False), metavar="FILE",
+              help="Old verdicts are those of this protocol, not of the log.")  # fmt: skip
+@click.option("--against", metavar="METRIC", help="The log's metric that is the old verdict.")
+@click.option("--cluster", help="The resampling unit [the scheme's].")
+@click.option("--level", type=float, default=0.95, help="Confidence level [0.95].")
+@click.option("--show", type=click.IntRange(0), default=10, help="Changed replies to list [10].")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def rescore(logs: tuple[str, ...], as_json: bool, show: int, **given: Any) -> None:
+    """Hold old verdicts of the replies in LOGS against new ones."""
+    from simtrack.analysis.rescore import rescore as compute
+
+    found = compute(
+        read_asked_replies(logs, given),
+        given["scheme"],
+        **{n: given[n] for n in ("against", "protocol", "old_protocol", "cluster", "level")},
+    )
+    if as_json:
+        print(json.dumps(found.to_dict(), indent=1, ensure_ascii=False))
+    else:
+        _show(found, show)
+
+
+def _show(found: Rescore, most: int) -> None:
+    from simtrack.report.table import Table, number
+
+    heads = ("view", "replies", "old rate", "new rate", "both", "only old", "only new", "neither",
+             "McNemar p")  # fmt: skip
+    rows: list[tuple[str, ...]] = []
+    for row in found.rows:
+        n = max(row.n, 1)
+        rows.append((
+            row.view, str(row.n), number((row.both + row.only_old) / n),
+            number((row.both + row.only_new) / n), str(row.both), str(row.only_old),
+            str(row.only_new), str(row.neither), f"{row.mcnemar.pvalue:.4g}",
+        ))  # fmt: skip
+    Table(f"{found.against} (old) against {found.scheme} (new):", heads, rows,
+          frozenset(("view",))).show()  # fmt: skip
+    for row in found.rows:
+        if row.without_old or row.without_new:
+            print(f"Not compared [{row.view}]: {row.without_old} replies without an old verdict, "
+                  f"{row.without_new} without a new one")  # fmt: skip
+        if row.comparison is not None:
+            print()
+            head = f"{row.view}: " if row.view else ""
+            print(head + comparison_text(row.comparison))
+        for change in row.changes[:most]:
+            name = ", ".join(f"{k} {v}" for k, v in change.labels.items() if k != "source")
+            line = f"  {change.old} → {change.new} {change.outcome}: {name}: {change.last_line!r}"
+            print(line[:_WIDTH] + ("…" if len(line) > _WIDTH else ""))
+        if len(row.changes) > most:
+            print(f"  and {len(row.changes) - most} more (--show, --json)")
+    for note in found.notes:
+        print(f"Note: {note}")
+    print("McNemar's test takes replies as independent; the sign-flip test takes clusters.")
