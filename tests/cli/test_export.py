@@ -164,10 +164,13 @@ def test_what_a_log_cannot_hold_is_told(tmp_path):
     )  # fmt: skip
     with pytest.raises(DataError, match="1 of 2 trials have no row for some of the 2 metrics"):
         write_inspect(records, tmp_path / "log.json")
-    notes = write_inspect(records.select(unit="a"), tmp_path / "log.json")
-    assert notes == ("1 losses on one metric of several are written as unscored",)
-    notes = write_inspect(records.select(unit="b"), tmp_path / "log.json")
-    assert notes == ("1 infrastructure losses are written as errors",)
+    assert write_inspect(records.select(unit="a"), tmp_path / "log.json") == ()
+    assert read_log(tmp_path / "log.json").factors["status"].values() == ["scored", "errored"]
+    lost = Losses((Loss("unpaired", 3, "in one arm only"),))
+    odd = Records(ARMS.factors, ARMS.numbers, lost)
+    told = write_inspect(odd, tmp_path / "log.json")
+    assert told[0] == "3 unpaired rows, which are no trials, are left out"
+    assert account(read_log(tmp_path / "log.json")).planned == len(ARMS)
 
 
 def test_a_log_that_claims_the_columns_of_another_is_read_all_the_same(tmp_path):

@@ -8,7 +8,8 @@ from operator import attrgetter
 from typing import Any
 
 from simtrack.logs.columns import LABEL_COLUMNS_MAX, LABELS, NUMBERS, RESERVED, Column, listed
-from simtrack.logs.inspect.fields import Header, Limit, Message, Sample
+from simtrack.logs.inspect.carried import carried_limit
+from simtrack.logs.inspect.fields import Header, Message, Sample
 
 __all__ = [
     "LOG_COLUMNS",
@@ -16,7 +17,6 @@ __all__ = [
     "SAMPLE_COLUMNS",
     "argument_labels",
     "error_text",
-    "limit_text",
     "metadata_columns",
     "own_columns",
     "own_numbers",
@@ -35,12 +35,6 @@ def error_text(sample: Sample) -> str | None:
     """Give the error of a sample, which a summary holds as plain text."""
     error = sample.error
     return error.message or "error" if isinstance(error, Message) else error
-
-
-def limit_text(sample: Sample) -> str | None:
-    """Give the type of the limit that halted a sample."""
-    limit = sample.limit
-    return limit.type if isinstance(limit, Limit) else limit
 
 
 def _run(header: Header) -> str | None:
@@ -75,7 +69,7 @@ LOG_COLUMNS = (
 SAMPLE_COLUMNS = (
     Column("unit", "label", attrgetter("id")),
     Column("repetition", "label", attrgetter("epoch")),
-    Column("limit", "label", limit_text),
+    Column("limit", "label", carried_limit),
     Column("tokens_in", "number", _usage("input_tokens")),
     Column("tokens_out", "number", _usage("output_tokens")),
     Column("duration_s", "number", attrgetter("total_time")),

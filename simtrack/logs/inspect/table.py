@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simtrack.counts import Factor, Losses
+from simtrack.counts import Factor, Loss, Losses
 from simtrack.logs.columns import composed_notes, labels, numbers
 from simtrack.logs.columns import label as as_label
 from simtrack.logs.decode import one_line
+from simtrack.logs.inspect.carried import carried_fates, carried_losses, limit_text
 from simtrack.logs.inspect.columns import (
     LOG_COLUMNS,
     SAMPLE_COLUMNS,
     argument_labels,
     error_text,
-    limit_text,
     metadata_columns,
     own_columns,
     own_numbers,
 )
 from simtrack.logs.inspect.metrics import ABSENT, metric_columns
-from simtrack.logs.inspect.plan import losses_by_metric, plan_of
+from simtrack.logs.inspect.plan import Plan, losses_by_metric, plan_of
 from simtrack.logs.inspect.source import InspectLog
 from simtrack.logs.score_values import NON_FINITE, NULL, ScoreReader
 from simtrack.options import Status
@@ -91,11 +91,24 @@ def to_records(
     factors["status"] = Factor(STATUSES, fates.status.ravel()).compact()
     factors["reason"] = labels([reason for row in fates.reasons for reason in row])
     placed = {name: text for name, text in where.items() if name not in own_labels}
-    losses = Losses.of(losses_by_metric(log, plan, names, placed))
+    losses = Losses.of(_losses(log, plan, names, placed))
     notes = [*log.notes, *_notes(log, columns, fates, plan.planned), *left_out, *reader.notes()]
     notes += plan.notes
     notes += composed_notes({"unit": [s.id for s in log.samples], **own})
     return Records(factors, numeric, losses, notes=tuple(f"{log.label}: {note}" for note in notes))
+
+
+def _losses(
+    log: InspectLog, plan: Plan, metrics: Sequence[str], where: dict[str, str]
+) -> list[Loss]:
+    """Give the losses without a row: those of the table that the log was written from, or the
+    cells that were planned and left none.
+    """
+    carried = carried_losses(log.header, len(log.samples), metrics)
+    if carried is None:
+        return losses_by_metric(log, plan, metrics, where)
+    source = {"source": where["source"]} if "source" in where else {}
+    return [replace(loss, where=tuple({**dict(loss.where), **source}.items())) for loss in carried]
 
 
 def _repeated(factor: Factor, width: int) -> Factor:
@@ -127,7 +140,22 @@ def _fates(log: InspectLog, columns: Mapping[str, list[Any]], reader: ScoreReade
             else:
                 status[row, k] = STATUSES.index("unscored")
                 reasons[row][k] = why
+    _carry(log, list(columns), _Fates(values, status, reasons))
     return _Fates(values, status, reasons)
+
+
+def _carry(log: InspectLog, metrics: Sequence[str], fates: _Fates) -> None:
+    """Put what simtrack wrote beside Inspect's own fields in the place of what those tell."""
+    for row, sample in enumerate(log.samples):
+        carried = carried_fates(sample)
+        for k, name in enumerate(metrics if carried else ()):
+            fate = carried.get(name) or carried.get(name.rpartition(".")[0])
+            if fate is None or STATUSES.index(fate[2]) != fates.status[row, k]:
+                continue
+            fates.status[row, k] = STATUSES.index(fate[0])
+            fates.reasons[row][k] = fate[1]
+            if fate[0] != "scored":
+                fates.values[row, k] = np.nan
 
 
 def _lost(sample: Any) -> tuple[int, str] | None:

@@ -10,11 +10,20 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from simtrack._version import __version__
+from simtrack.counts import Loss
 from simtrack.errors import DataError
+from simtrack.logs.inspect.carried import (
+    FATES,
+    LIMITS,
+    LOSSES,
+    fates_block,
+    losses_block,
+    native_fate,
+)
 from simtrack.logs.inspect.columns import OWN_COLUMNS
 from simtrack.logs.inspect.readings import Gathered, Trial, gather
 from simtrack.options import Status
-from simtrack.records import Records, account
+from simtrack.records import Records
 
 __all__ = ["inspect_text"]
 
@@ -25,11 +34,7 @@ _WHOLE = {"task": "task", "model": "model", "run": "eval_id", "task_id": "task_i
           "solver": "solver"}  # fmt: skip
 _USAGE = {"tokens_in": "input_tokens", "tokens_out": "output_tokens", "cost_usd": "total_cost"}
 _TIMES = {"duration_s": "total_time", "working_s": "working_time"}
-#: The limits that Inspect knows.
-_LIMITS = frozenset({"context", "time", "working", "message", "token", "turn", "cost", "operator",
-                     "custom"})  # fmt: skip
 _CELL = re.compile(r"(.*) epoch ([0-9]{1,9})", re.S)
-_LEFT = {"missing", "early-stopped"}
 
 
 def inspect_text(records: Records) -> tuple[str, tuple[str, ...]]:
@@ -37,8 +42,10 @@ def inspect_text(records: Records) -> tuple[str, tuple[str, ...]]:
 
     A sample is a unit in an epoch; metrics are scorers; other labels are metadata, with their
     names in the log's own metadata, so that reading gives the same columns. Errored trials carry
-    an error, unscored ones no score, limited ones a limit, invalidated ones an invalidation;
-    missing trials are planned and absent. Outcomes beyond PASS and FAIL become one 0/1 score each.
+    an error, and so do infrastructure losses; unscored ones no score, limited ones a limit,
+    invalidated ones an invalidation; missing trials are planned and absent. What these fields do
+    not tell (classes, reasons, losses without a row) stands in metadata and is read back from
+    there. Outcomes beyond PASS and FAIL become one 0/1 score each.
 
     Raises
     ------
@@ -51,13 +58,16 @@ def inspect_text(records: Records) -> tuple[str, tuple[str, ...]]:
     found = gather(records)
     _refuse_gaps(found)
     whole = _whole(records)
-    written = [t for t in found.trials if not any(t.all_are(s) for s in _LEFT)]
+    written = [t for t in found.trials if not _is_left(t)]
     kept = _kept(records, found, whole)
-    planned, stops, notes = _plan(records, found, written)
+    planned, stops = _plan(records, found, written)
+    lost = [*_losses_of_rows(found), *records.losses.entries]
+    block = losses_block(lost, len(written), planned)
+    carried = {LOSSES: block} if block else {}
     log = {
         "version": 2,
         "status": "success",
-        "eval": _spec(found, whole, kept, planned),
+        "eval": _spec(found, whole, {OWN_COLUMNS: kept, **carried}, planned),
         "plan": {},
         "results": {
             "total_samples": planned,
@@ -71,11 +81,11 @@ def inspect_text(records: Records) -> tuple[str, tuple[str, ...]]:
         "invalidated": any(t.all_are("invalidated") for t in written),
         "samples": [_sample(t, kept, whole) for t in written],
     }  # fmt: skip
-    return json.dumps(log) + "\n", tuple(_changes(found, records, notes))
+    return json.dumps(log) + "\n", tuple(_changes(found, records))
 
 
 def _spec(
-    found: Gathered, whole: Mapping[str, str], kept: Mapping[str, list[str]], planned: int
+    found: Gathered, whole: Mapping[str, str], metadata: Mapping[str, Any], planned: int
 ) -> dict[str, Any]:
     """Say what was run; ids × epochs are the plan only where they give as many trials."""
     ids = list(dict.fromkeys(t.id for t in found.trials))
@@ -95,7 +105,7 @@ def _spec(
         "config": {"epochs": epochs},
         "packages": {"simtrack": __version__},
         "scorers": [{"name": metric} for metric in found.metrics],
-        "metadata": {OWN_COLUMNS: kept},
+        "metadata": metadata,
     }  # fmt: skip
 
 
@@ -144,6 +154,9 @@ def _sample(trial: Trial, kept: Mapping[str, list[str]], whole: Mapping[str, str
     error = _error(trial)
     limited = trial.some_are("limited") and error is None
     limit = trial.limit or ("custom" if limited else None)
+    limit = limit if limit in LIMITS or limit is None else "custom"
+    if block := _carried(trial, error, limit):
+        metadata[FATES] = block
     sample = {
         "id": trial.id,
         "epoch": trial.epoch,
@@ -153,13 +166,47 @@ def _sample(trial: Trial, kept: Mapping[str, list[str]], whole: Mapping[str, str
         "metadata": metadata,
         "model_usage": {whole.get("model", "simtrack/trials"): usage} if usage else {},
         "error": {"message": error, "traceback": "", "traceback_ansi": ""} if error else None,
-        "limit": {"type": limit if limit in _LIMITS else "custom", "limit": 0} if limit else None,
+        "limit": {"type": limit, "limit": 0} if limit else None,
     }
     sample |= {field: trial.numbers[n] for n, field in _TIMES.items() if n in trial.numbers}
     if trial.all_are("invalidated"):
         reason = next(iter(trial.readings.values())).reason
         sample["invalidation"] = {"timestamp": _NO_DATE, "author": "simtrack", "reason": reason}
     return sample
+
+
+def _carried(trial: Trial, error: str | None, limit: str | None) -> dict[str, Any]:
+    """Give what of the trial Inspect's fields would tell otherwise."""
+    stated = {m: (r.status, r.reason or None) for m, r in trial.readings.items()}
+    native = {
+        m: native_fate(
+            scored=r.value is not None,
+            error=error,
+            limit=limit,
+            invalidated=trial.all_are("invalidated"),
+        )
+        for m, r in trial.readings.items()
+    }
+    return fates_block(stated, native, (trial.limit, limit))
+
+
+def _is_left(trial: Trial) -> bool:
+    return any(trial.all_are(status) for status in ("missing", "early-stopped"))
+
+
+def _losses_of_rows(found: Gathered) -> list[Loss]:
+    """Give the trials that a log has no sample of as losses, grouped by what is said of them."""
+    groups: dict[tuple[Any, ...], list[str]] = {}
+    for trial in filter(_is_left, found.trials):
+        own = {n: v for n, v in trial.labels.items() if n not in {found.named_by, "repetition"}}
+        for metric, reading in trial.readings.items():
+            where = tuple(({**own, "metric": metric}).items())
+            key = reading.status, reading.reason, where
+            groups.setdefault(key, []).append(f"{trial.id} epoch {trial.epoch}")
+    return [
+        Loss(kind, len(trials), reason, where, tuple(trials))
+        for (kind, reason, where), trials in groups.items()
+    ]
 
 
 def _error(trial: Trial) -> str | None:
@@ -179,56 +226,38 @@ def _aggregate(metric: str, trials: list[Trial]) -> Any:
             "unscored_samples": len(trials) - scored}  # fmt: skip
 
 
-def _plan(
-    records: Records, found: Gathered, written: list[Trial]
-) -> tuple[int, list[Any], list[str]]:
-    """Give the number of planned trials, the early stops that have a name, and notes."""
-    by = ["metric"] if "metric" in records.factors and found.trials else []
-    table = account(records, by=by)
-    counts = [row.planned for row in table.rows]
-    planned = max(counts, default=0)
-    planned += sum(loss.n for loss in table.unplaced if loss.kind in get_args(Status))
-    notes = []
-    if len(set(counts)) > 1:
-        notes.append("the metrics have different numbers of planned trials; the largest is written")
+def _plan(records: Records, found: Gathered, written: list[Trial]) -> tuple[int, list[Any]]:
+    """Give the number of planned trials, and the early stops that have a name."""
+    lost: Counter[str] = Counter()
+    for loss in records.losses.entries:
+        lost[dict(loss.where).get("metric", "")] += loss.n if loss.kind in get_args(Status) else 0
+    everywhere = lost.pop("", 0)
+    planned = len(found.trials) + everywhere + max(lost.values(), default=0)
     stops = {
         (t.id, t.epoch): next(iter(t.readings.values())).reason
         for t in found.trials
         if t.all_are("early-stopped")
     }
-    unnamed: Counter[str] = Counter()
     for loss in records.losses.entries:
         cells = [m.groups() for e in loss.examples if (m := _CELL.fullmatch(e))]
         if loss.kind == "early-stopped" and len(cells) == loss.n:
             stops |= {(name, int(epoch)): loss.reason for name, epoch in cells}
-        elif loss.kind != "missing":
-            unnamed[loss.kind] += loss.n
-    notes += [f"{n} {kind} trials without a row are written as missing" for kind, n in
-              unnamed.items()]  # fmt: skip
     planned = max(planned, len(written) + len(stops))
     made = [{"id": i, "epoch": e, "reason": why} for (i, e), why in stops.items()]
-    return planned, made, notes
+    return planned, made
 
 
-def _changes(found: Gathered, records: Records, notes: list[str]) -> list[str]:
+def _changes(found: Gathered, records: Records) -> list[str]:
     """Say what the log cannot hold as the table has it."""
-    changed: Counter[str] = Counter()
-    for trial in found.trials:
-        errored = _error(trial) is not None
-        for reading in trial.readings.values():
-            if reading.status == "infrastructure" and errored:
-                changed["infrastructure losses are written as errors"] += 1
-            elif reading.status == "unscored" and (trial.limit or trial.some_are("limited")):
-                changed["unscored readings of trials with a limit are read as limited"] += 1
-            elif reading.status not in {"scored", "unscored", "limited"} and not (
-                errored or trial.all_are(reading.status)
-            ):
-                changed["losses on one metric of several are written as unscored"] += 1
-    told = [f"{n} {what}" for what, n in changed.items()]
+    other: Counter[str] = Counter()
+    for loss in records.losses.entries:
+        other[loss.kind] += loss.n
+    told = [f"{n} {kind} rows, which are no trials, are left out" for kind, n in other.items()
+            if kind not in get_args(Status)]  # fmt: skip
     if "repetition" in records.factors and found.epochs_are is None:
         told.append("repetitions do not number the trials of a sample: epochs are counted, and "
                     "the repetition stands in metadata")  # fmt: skip
-    return [*notes, *told]
+    return told
 
 
 def _whole_number(value: float) -> float | int:
