@@ -9,8 +9,8 @@ __all__ = ["UNREADABLE", "stripped"]
 
 #: What a reply of another JSON shape becomes: it carries no report that can be read.
 UNREADABLE = ""
-_FENCE = re.compile(r"\s*```[A-Za-z0-9_+-]*[^\S\n]*\n(.*?)\n?[^\S\n]*```\s*", re.DOTALL)
-_DEEPEST = 64
+_FENCE = "```"
+_LANGUAGE = re.compile(r"[A-Za-z0-9_+.-]*")
 _OPENING = frozenset('{["')
 
 
@@ -19,8 +19,9 @@ def stripped(text: str, *, tag: str = "", field: str = "message", fences: bool =
 
     A reply that is a JSON object gives its `field`, one that is a JSON string literal the string;
     any other JSON shape carries no report. One envelope is taken off, not one within another. An
-    object with the key `tag` and no `field` is itself a report in JSON and stays. With `fences` a
-    code fence around the whole reply, or around what was in the envelope, is taken off too.
+    object with the key `tag` is itself a report in JSON and stays, unless the words in its `field`
+    name that key. With `fences` a code fence around the whole reply, or around what was in the
+    envelope, is taken off too.
 
     Examples
     --------
@@ -32,21 +33,31 @@ def stripped(text: str, *, tag: str = "", field: str = "message", fences: bool =
     Source: StageIF appendix G.
     """
     inner = _from_json(text, tag, field)
-    if fences and (match := _FENCE.fullmatch(inner)):
-        return match.group(1)
-    return inner
+    return _unfenced(inner) if fences else inner
 
 
 def _from_json(text: str, tag: str, field: str) -> str:
     bare = text.strip()
-    if not bare or bare[0] not in _OPENING or max(bare.count("["), bare.count("{")) > _DEEPEST:
+    if not bare or bare[0] not in _OPENING:
         return text
     try:
-        found = json.loads(bare)
+        found = json.loads(bare, parse_int=float)  # an int of thousands of digits is refused
     except (ValueError, RecursionError):
         return text
-    inner = found.get(field) if isinstance(found, dict) else found
-    if isinstance(inner, str):
-        return inner
-    is_report = isinstance(found, dict) and tag in found and field not in found
-    return text if is_report else UNREADABLE
+    if not isinstance(found, dict):
+        return found if isinstance(found, str) else UNREADABLE
+    inner = found.get(field)
+    if not isinstance(inner, str):
+        return text if tag in found and field not in found else UNREADABLE
+    return text if tag in found and f'"{tag}"' not in inner else inner
+
+
+def _unfenced(text: str) -> str:
+    """Take off the one code fence that is around all of a text."""
+    bare = text.strip()
+    head, _, rest = bare.partition("\n")
+    is_fence = head.startswith(_FENCE) and rest.endswith(_FENCE)
+    if not is_fence or not _LANGUAGE.fullmatch(head[len(_FENCE) :].strip()):
+        return text
+    inner = rest[: -len(_FENCE)]
+    return text if _FENCE in inner else inner.rstrip()

@@ -90,8 +90,8 @@ class Marker:
         else:
             blank, value = r"[^\S\n]*+", r'([^"\\\s](?:[^"\\\n]*[^"\\\s])?)'
             self._whole = re.compile(rf'"{name}"{blank}:{blank}"{value}"')
-            self._named = re.compile(rf'\\?"{name}\\?"{blank}:{blank}\\?"{value}\\?"')
-            self._token = re.compile(rf"""\\?["']{name}\\?["']\s*+:""", re.IGNORECASE)
+            self._named = re.compile(rf'"{name}\\*+"{blank}:{blank}\\*+"{value}\\*+"')
+            self._token = re.compile(rf"""["']{name}\\*+["']\s*+:""", re.IGNORECASE)
             after = r"[^\S\n]*+\}?[^\S\n]*+(?:\n|\Z)"
             before = r"[^\S\n]*+\{?[^\S\n]*+"
         self._after = re.compile(after)

@@ -18,10 +18,10 @@ from simtrack.errors import DataError, InputError
 from simtrack.records import Records
 from simtrack.taxonomy import STAGES
 
-__all__ = ["Oracle", "Rule", "Truth"]
+__all__ = ["Oracle", "Rule", "Truth", "flags"]
 
 _UNKNOWN = -1
-_DUTIES = {"1": 1, "0": 0, "true": 1, "false": 0, "yes": 1, "no": 0, "1.0": 1, "0.0": 0}
+_FLAGS = {"1": 1, "0": 0, "true": 1, "false": 0, "yes": 1, "no": 0, "1.0": 1, "0.0": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +107,20 @@ class Oracle:
         constants : mapping of arm to the one text that it asks for
         arm : str
             The column of arms.
+
+        Raises
+        ------
+        InputError, DataError
+            A column that the records do not have, a duty that is no flag, a stage that is due and
+            unknown, constants without a column of arms.
         """
         duty, gold, notes = self._from_rules(records) if self.rules else self._read(records, values)
         stages = gold.levels
         texts = ["|".join(values[s] for s in level.split("|")) for level in stages]
         expected = Factor.from_values([texts[c] if c >= 0 else None for c in gold.codes.tolist()])
-        if constants and arm in records.factors:
-            given = records.factors[arm].values()
-            plain = expected.values()
-            expected = Factor.from_values(
-                [constants.get(a or "", e) for a, e in zip(given, plain, strict=True)]
-            )
+        if constants:
+            expected, told = _with_constants(expected, records.factor(arm), constants, arm)
+            notes += told
         return Truth(duty, gold, expected), notes
 
     def _from_rules(self, records: Records) -> tuple[NDArray[np.int8], Factor, list[str]]:
@@ -145,36 +148,62 @@ class Oracle:
         notes = []
         column = "gold" if "gold" in records.factors and self.gold == "stage" else self.gold
         factor = records.factor(column)
-        if self.duty in records.factors:
-            duty = _duties(records.factors[self.duty], self.duty)
+        if self.duty in records.factors or self.duty in records.numbers:
+            duty = flags(records, self.duty)
         else:
             duty = np.ones(len(records), dtype=np.int8)
             notes.append(f"no column {self.duty!r}: a report is taken as due in every reply")
         stage_of = {text: stage for stage, text in values.items()} | {s: s for s in STAGES}
-        joined = [_stages(level, stage_of) for level in factor.levels]
-        gold = [joined[c] if c >= 0 else None for c in factor.codes.tolist()]
-        needed = np.array([g is None for g in gold]) & (duty == 1)
+        joined = [*(_stages(level, stage_of) for level in factor.levels), None]
+        gold = [joined[c] for c in factor.codes.tolist()]
+        needed = np.array([g is None for g in gold], dtype=bool) & (duty == 1)
+        strange = np.flatnonzero(needed & (factor.codes >= 0))
+        if strange.size:
+            row = int(strange[0])
+            raise DataError(
+                f"row {row + 1}: {column} must be one of {', '.join(stage_of)} where a report "
+                f"is due, got {factor.values()[row]!r}. Name the values of the markers in the "
+                "protocol, or another column for gold."
+            )
         if needed.any():
-            row = int(np.flatnonzero(needed)[0])
-            found = factor.values()[row]
-            if found is not None:
-                raise DataError(
-                    f"row {row + 1}: {column} must be one of {', '.join(stage_of)} where a report "
-                    f"is due, got {found!r}. Name the values of the markers in the protocol, or "
-                    "another column for gold."
-                )
             notes.append(f"{int(needed.sum())} rows have no {column} and are unscored")
-            duty = np.where(needed & (factor.codes < 0), np.int8(_UNKNOWN), duty).astype(np.int8)
+            duty = np.where(needed, np.int8(_UNKNOWN), duty).astype(np.int8)
         return duty, Factor.from_values(gold, _gold_order(gold)), notes
 
 
-def _duties(factor: Factor, name: str) -> NDArray[np.int8]:
+def flags(records: Records, name: str) -> NDArray[np.int8]:
+    """Read a column of yes and no: 1, 0, and -1 where it is missing; shape (rows,).
+
+    Examples
+    --------
+    >>> flags(Records.from_columns({"duty": ["yes", "0", None]}), "duty").tolist()
+    [1, 0, -1]
+    """
+    if name in records.numbers:
+        column = records.numbers[name]
+        is_flag = np.isnan(column) | (column == 0.0) | (column == 1.0)
+        if not is_flag.all():
+            found = column[int(np.argmin(is_flag))]
+            raise DataError(f"{name} must be 1 or 0, got {found:g}. Map another column.")
+        return np.where(np.isnan(column), _UNKNOWN, column == 1.0).astype(np.int8)
+    factor = records.factor(name)
     codes = []
     for level in factor.levels:
-        if level.lower() not in _DUTIES:
-            raise DataError(f"{name} must be 1 or 0, got {level!r}. Map another column for duty.")
-        codes.append(_DUTIES[level.lower()])
+        if level.strip().lower() not in _FLAGS:
+            raise DataError(f"{name} must be 1 or 0, got {level!r}. Map another column.")
+        codes.append(_FLAGS[level.strip().lower()])
     return np.array([*codes, _UNKNOWN], dtype=np.int8)[factor.codes]
+
+
+def _with_constants(
+    expected: Factor, arms: Factor, constants: Mapping[str, str], arm: str
+) -> tuple[Factor, list[str]]:
+    """Put the constant of an arm in the place of what its rows would be expected to say."""
+    pairs = zip(arms.values(), expected.values(), strict=True)
+    found = Factor.from_values([constants.get(a or "", e) for a, e in pairs])
+    unknown = [a for a in constants if a not in arms.levels]
+    told = [f"no row has {arm} {', '.join(unknown)}, of which the protocol speaks"]
+    return found, told if unknown else []
 
 
 def _stages(level: str, stage_of: Mapping[str, str]) -> str | None:

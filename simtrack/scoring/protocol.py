@@ -9,6 +9,7 @@ from typing import Any
 
 from simtrack.errors import InputError
 from simtrack.options import Encoding, Placement, Uniqueness, choice
+from simtrack.scoring.cues import CueRule
 from simtrack.scoring.markers import Marker
 from simtrack.scoring.oracle import Oracle, Rule
 from simtrack.scoring.protocol_file import flag, load_plain, only_keys, table, text, texts
@@ -25,7 +26,7 @@ PAPER_VALUES: Mapping[str, str] = {
     "COMPLETED": "completed",
 }
 _KEYS = ("schema", "scheme", "encoding", "tag", "placement", "unique", "values", "expected", "arm",
-         "envelope", "fences", "truth", "rule")  # fmt: skip
+         "envelope", "fences", "truth", "rule", "cues")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class StageProtocol:
     fences : bool
         Whether the stripped view takes off code fences too.
     oracle : Oracle
+    cues : CueRule
+        Which words of a user confirm that a task is done, and which tasks are handed off.
 
     Examples
     --------
@@ -65,6 +68,7 @@ class StageProtocol:
     envelope: str = "message"
     fences: bool = False
     oracle: Oracle = field(default_factory=Oracle)
+    cues: CueRule = field(default_factory=CueRule)
 
     def __post_init__(self) -> None:
         self.marker()
@@ -118,6 +122,7 @@ class StageProtocol:
                 text(truth, "duty", "duty", where),
                 text(truth, "gold", "stage", where),
             ),
+            CueRule.from_dict(table(content, "cues", where), f"{where}, [cues]"),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -140,6 +145,7 @@ class StageProtocol:
             "fences": self.fences,
             "truth": {"duty": self.oracle.duty, "gold": self.oracle.gold},
             "rule": rules,
+            "cues": self.cues.to_dict(),
         }
 
 

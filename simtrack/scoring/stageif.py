@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simtrack.counts import Factor
-from simtrack.errors import InputError
+from simtrack.errors import DataError, InputError
 from simtrack.options import View, choice
 from simtrack.records import Records, Replies
+from simtrack.scoring.cues import cue_columns
 from simtrack.scoring.envelope import stripped
 from simtrack.scoring.markers import Report
 from simtrack.scoring.oracle import Truth
+from simtrack.scoring.positions import with_positions
 from simtrack.scoring.protocol import StageProtocol
-from simtrack.taxonomy import NO_REPORT, OUT_OF_VOCABULARY, STAGEIF
+from simtrack.scoring.stageif_codes import (
+    assembled,
+    coded,
+    matches,
+    named,
+    of_the_model,
+    shared_columns,
+)
 
 __all__ = ["score_stageif"]
-
-_CODE = {code: k for k, code in enumerate(STAGEIF.codes)}
-_UNKNOWN = -1
 
 
 def score_stageif(
@@ -38,7 +43,8 @@ def score_stageif(
     Parameters
     ----------
     replies : Replies
-        Where every turn was read, those of the assistant count.
+        Where every turn was read, those of the assistant count. With `trajectory` and `turn`
+        the places of checkpoints are told too.
     protocol : StageProtocol, optional
         The paper's, with duty and stage in columns of that name, if not given.
     views : sequence of {"strict", "stripped"}
@@ -49,9 +55,15 @@ def score_stageif(
     Records
         One row a reply and view, kind "checkpoint": the labels of the replies and `view`, `duty`,
         `gold`, `stage`, `expected`, `reported` (a stage, a constant of an arm, out_of_vocabulary,
-        or none), `spoke`, `emitted`, `well_formed`, `correct`, `error` and `outcome`; the number
-        `value` is 1 where CLEAN. Flags are missing where they are not defined. A reply that was
+        or none), `spoke`, `emitted`, `well_formed`, `correct`, `error` and `outcome`; `bin`,
+        `bin10` (see `with_positions`), `cue` and `handoff` (see `CueRule`) where the log tells
+        them; the number `value` is 1 where CLEAN. Flags are missing where they are not defined. A reply that was
         recorded but has no truth is unscored.
+
+    Raises
+    ------
+    InputError, DataError
+        Views that are none; columns that the oracle needs and the log lacks; no reply at all.
 
     Source: StageIF Algorithm 1, appendix B.
     """
@@ -60,25 +72,44 @@ def score_stageif(
         choice("view", view, View)
     if not views or len(set(views)) < len(views):
         raise InputError("views", "one or both of strict, stripped", list(views))
-    rows = replies
-    if "role" in replies.records.factors:
-        rows = replies.select(role="assistant")
+    index = of_the_model(replies)
+    if not index.size and len(replies):
+        raise DataError("no message of an assistant among the replies. Map its column: role.")
+    rows = replies.take(index) if index.size < len(replies) else replies
     truth, notes = used.oracle.truth(rows.records, used.values, used.expected, used.arm)
-    shared = _shared(rows, truth)
+    shared = shared_columns(rows, truth)
+    placed, told = _places(replies, index.tolist(), truth, used)
+    shared |= placed
     as_they_are = used.marker().read_all(rows.texts)
     parts = []
     for view in views:
         reports = as_they_are if view == "strict" else _out_of_envelopes(rows, as_they_are, used)
-        parts.append(_one_view(view, rows, reports, truth, used, shared))
+        reported, right = _named(reports, used), matches(reports, truth.expected)
+        parts.append(coded(view, shared, reports, reported, right))
     digest = f"truth was fixed from labels before replies were read: sha256 {truth.digest[:16]}"
-    told = (*rows.records.notes, *notes, *_call_note(rows), digest)
-    columns = {name: Factor.concatenate([part[name] for part in parts]) for name in parts[0]}
-    value = np.where(columns["outcome"].codes == _CODE["CLEAN"], 1.0, 0.0)
-    is_lost = (columns["outcome"].codes == _CODE["TRANSPORT"]) | (columns["outcome"].codes < 0)
-    value[is_lost] = np.nan
-    numbers = {n: np.tile(v, len(views)) for n, v in rows.records.numbers.items() if n != "value"}
-    return Records(columns, {"value": value, **numbers}, rows.records.losses, rows.records.parents,
-                   "checkpoint", told)  # fmt: skip
+    said = (*rows.records.notes, *notes, *told, *_call_note(rows), digest)
+    return assembled(parts, rows.records, said)
+
+
+def _places(
+    replies: Replies, index: Sequence[int], truth: Truth, protocol: StageProtocol
+) -> tuple[dict[str, Factor], list[str]]:
+    """Give `bin`, `bin10`, `cue` and `handoff` where trajectories are told apart."""
+    found, notes = cue_columns(replies, index, truth, protocol.cues)
+    names = {*replies.records.factors, *replies.records.numbers}
+    if {"trajectory", "turn"} <= names:
+        labels = replies.records.take(np.asarray(index, dtype=np.intp))
+        duty = Factor(("0", "1"), truth.duty.astype(np.int32))
+        placed = with_positions(labels.with_factors(duty=duty, gold=truth.gold))
+        found |= {name: placed.factors[name] for name in ("bin", "bin10")}
+    return found, notes
+
+
+def _named(reports: Sequence[Report], protocol: StageProtocol) -> Factor:
+    """Name stages by their marker's value, and constants of arms by themselves."""
+    stages = tuple(protocol.values.values())
+    constants = [c for c in dict.fromkeys(protocol.expected.values()) if c not in stages]
+    return named(reports, (*protocol.values, *constants), (*stages, *constants))
 
 
 def _out_of_envelopes(
@@ -105,99 +136,3 @@ def _call_note(rows: Replies) -> list[str]:
         return []
     return [f"the log does not say of {unknown} replies whether they call a tool: they count as "
             "speech (--map calls=COLUMN)"]  # fmt: skip
-
-
-def _shared(rows: Replies, truth: Truth) -> dict[str, Factor]:
-    """Give the columns that are alike in both views."""
-    records = rows.records
-    status = records.factors.get("status") or Factor.constant("scored", len(records))
-    valid = np.array([level == "scored" for level in status.levels])[status.codes]
-    valid &= np.array([text is not None for text in rows.texts], dtype=bool)
-    reason = records.factors.get("reason") or _missing(len(records))
-    untold = valid & (truth.duty == _UNKNOWN)
-    factors = {n: f for n, f in records.factors.items() if n not in ("metric", "role")}
-    factors["status"] = _over(status, untold, "unscored")
-    factors["reason"] = _over(reason, untold, "the oracle has no truth for this row")
-    acts = np.array([bool(call) for call in rows.calls], dtype=bool)
-    spoke = np.where(valid, np.where(acts, 0, 1), _UNKNOWN)
-    return factors | {
-        "duty": Factor(("0", "1"), truth.duty.astype(np.int32)),
-        "gold": truth.gold,
-        "stage": truth.gold,
-        "expected": truth.expected,
-        "spoke": Factor(("0", "1"), spoke.astype(np.int32)),
-        "error": Factor(("transport",), np.where(valid, -1, 0).astype(np.int32)),
-    }
-
-
-def _one_view(
-    view: View,
-    rows: Replies,
-    reports: Sequence[Report],
-    truth: Truth,
-    protocol: StageProtocol,
-    shared: dict[str, Factor],
-) -> dict[str, Factor]:
-    n = len(rows)
-    valid = shared["error"].codes < 0
-    emitted = np.fromiter((report.emitted for report in reports), bool, n) & valid
-    formed = np.fromiter((report.well_formed for report in reports), bool, n) & valid
-    reported = _reported(reports, protocol)
-    right = _is_right(reports, truth)
-    acts = shared["spoke"].codes == 0
-    due = truth.duty == 1
-    outcome = np.select(
-        [~valid, truth.duty == _UNKNOWN, ~due & emitted, ~due, acts, ~emitted, ~formed, ~right],
-        [_CODE["TRANSPORT"], _UNKNOWN, _CODE["APP_FALSE_ALARM"], _CODE["CLEAN"],
-         _CODE["APP_DIVERGENCE"], _CODE["APP_MISS"], _CODE["MALFORMED"], _CODE["STATE_WRONG"]],
-        _CODE["CLEAN"],
-    )  # fmt: skip
-    flags = ("0", "1")
-    named = reported.codes < len(reported.levels) - 1
-    return shared | {
-        "reported": reported,
-        "emitted": Factor(flags, np.where(valid, emitted, _UNKNOWN).astype(np.int32)),
-        "well_formed": Factor(flags, np.where(emitted, formed, _UNKNOWN).astype(np.int32)),
-        "correct": Factor(flags, np.where(emitted & named & due, right, _UNKNOWN).astype(np.int32)),
-        "outcome": Factor(STAGEIF.codes, outcome.astype(np.int32)),
-        "view": Factor.constant(view, n),
-    }
-
-
-def _reported(reports: Sequence[Report], protocol: StageProtocol) -> Factor:
-    """Name what each report says; the last level is that of replies that name nothing."""
-    constants = [v for v in dict.fromkeys(protocol.expected.values())
-                 if v not in protocol.values.values()]  # fmt: skip
-    levels = (*protocol.values, *constants, OUT_OF_VOCABULARY, NO_REPORT)
-    code = {text: k for k, text in enumerate((*protocol.values.values(), *constants))}
-    other, none = len(levels) - 2, len(levels) - 1
-    codes = [none if r.value is None else code.get(r.value, other) for r in reports]
-    return Factor(levels, np.array(codes, dtype=np.int32))
-
-
-def _is_right(reports: Sequence[Report], truth: Truth) -> NDArray[np.bool_]:
-    """Say whether the value of a report is among those that are expected of its row."""
-    allowed = [frozenset(level.split("|")) for level in truth.expected.levels]
-    nothing: frozenset[str] = frozenset()
-    allowed.append(nothing)
-    return np.fromiter(
-        (
-            r.value in allowed[c]
-            for r, c in zip(reports, truth.expected.codes.tolist(), strict=True)
-        ),
-        bool,
-        len(reports),
-    )
-
-
-def _missing(rows: int) -> Factor:
-    return Factor((), np.full(rows, -1, dtype=np.int32))
-
-
-def _over(factor: Factor, where: NDArray[np.bool_], level: str) -> Factor:
-    """Put another label where a mask holds."""
-    if not where.any():
-        return factor
-    both = Factor.concatenate([factor, Factor.constant(level, len(factor))])
-    rows = np.arange(len(factor))
-    return both.take(np.where(where, len(factor) + rows, rows))
