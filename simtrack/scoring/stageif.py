@@ -57,8 +57,8 @@ def score_stageif(
         `gold`, `stage`, `expected`, `reported` (a stage, a constant of an arm, out_of_vocabulary,
         or none), `spoke`, `emitted`, `well_formed`, `correct`, `error` and `outcome`; `bin`,
         `bin10` (see `with_positions`), `cue` and `handoff` (see `CueRule`) where the log tells
-        them; the number `value` is 1 where CLEAN. Flags are missing where they are not defined. A reply that was
-        recorded but has no truth is unscored.
+        them; the number `value` is 1 where CLEAN. Flags are missing where they are not defined. A
+        reply that was recorded but has no truth is unscored.
 
     Raises
     ------

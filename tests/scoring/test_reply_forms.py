@@ -47,10 +47,11 @@ FORMS = {
 }  # fmt: skip
 # The same with the whole reply in JSON: how it is put there, and the two codes.
 ENVELOPES = {
-    "JSON string literal": (lambda t: json.dumps(t), "MALFORMED", "CLEAN"),
+    "JSON string literal": (json.dumps, "MALFORMED", "CLEAN"),
     "JSON envelope": (lambda t: json.dumps({"message": t}), "MALFORMED", "CLEAN"),
     "JSON envelope, spread": (
-        lambda t: json.dumps({"kind": "say", "message": t, "n": 1}, indent=2), "MALFORMED", "CLEAN"),
+        lambda t: json.dumps({"kind": "say", "message": t, "n": 1}, indent=2),
+        "MALFORMED", "CLEAN"),
     "nested envelope": (
         lambda t: json.dumps({"message": json.dumps({"message": t})}), "MALFORMED", "MALFORMED"),
     "envelope of another shape": (lambda t: json.dumps({"text": t}), "MALFORMED", "APP_MISS"),
