@@ -50,6 +50,7 @@ class Sample(Struct, gc=False):
     error: Message | str | None = None
     limit: Limit | str | None = None
     invalidation: Any = None
+    model_fallbacks: Any = None
 
 
 class Dataset(Struct):

@@ -14,6 +14,7 @@ from simtrack.counts import natural_order
 from simtrack.logs.columns import label as as_label
 from simtrack.logs.content import UnknownFormat
 from simtrack.logs.decode import Decoded, decode
+from simtrack.logs.inspect.changes import version_of
 from simtrack.logs.inspect.fields import Header, JsonLog, Sample
 from simtrack.logs.salvage import SalvagedArchive
 from simtrack.logs.zips import Archive
@@ -24,6 +25,7 @@ __all__ = ["InspectLog", "open_archive", "open_object"]
 _START, _HEADER, _SUMMARIES = "_journal/start.json", "header.json", "summaries.json"
 _JOURNAL = re.compile(r"_journal/summaries/([0-9]+)\.json")
 _KNOWN_VERSION = 2
+_LAST_SUMMARIZED = (0, 3, 178)
 DETAILS: tuple[str, ...] = get_args(Detail)
 
 
@@ -81,6 +83,8 @@ def open_archive(
             )
         header = decode(archive.read(name), Header, f"{label}: {name}", seen)
         samples, notes = _samples(archive, label, detail, name == _HEADER, seen, kind)
+        if detail == "summaries" and (0,) < version_of(header) < _LAST_SUMMARIZED:
+            notes.append("this version of Inspect may leave the last sample out of the summaries")
         if header.invalidated and notes:  # some samples are known from summaries
             notes.append("summaries do not say which samples were invalidated; read the samples")
         notes += lost

@@ -14,6 +14,7 @@ from simtrack.logs.columns import composed_notes, labels, numbers
 from simtrack.logs.columns import label as as_label
 from simtrack.logs.decode import one_line
 from simtrack.logs.inspect.carried import carried_fates, carried_losses, limit_text
+from simtrack.logs.inspect.changes import version_of
 from simtrack.logs.inspect.columns import (
     LOG_COLUMNS,
     SAMPLE_COLUMNS,
@@ -192,6 +193,11 @@ def _notes(
     both = sum(1 for s in log.samples if error_text(s) is not None and (s.scores or s.score))
     if both:
         notes.append(f"{both} errored samples carry scores (score_on_error), which do not count")
+    fallen = sum(
+        1 for s in log.samples if isinstance(s.model_fallbacks, list) and s.model_fallbacks
+    )
+    if fallen:
+        notes.append(f"{fallen} samples were answered by a fallback model, at least in part")
     flat = [reason for row in fates.reasons for reason in row if reason]
     infinite = sum(1 for reason in flat if NON_FINITE in reason)
     if infinite:
@@ -204,6 +210,4 @@ def _notes(
 
 def inspect_version(log: InspectLog) -> tuple[int, ...]:
     """Give the version of Inspect that wrote a log, (0,) where it does not say."""
-    text = str((log.header.eval.packages or {}).get("inspect_ai", "0"))
-    parts = text.split("+", 1)[0].split(".")
-    return tuple(int(p) for p in parts[:3] if p.isascii() and p.isdigit() and len(p) < 10)
+    return version_of(log.header)
