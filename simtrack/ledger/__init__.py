@@ -3,11 +3,14 @@
 from simtrack.ledger.ablation import Ablation, ablate
 from simtrack.ledger.clauses import RUNGS, Clause, ClauseState, Event, Rung, Tombstone
 from simtrack.ledger.compilation import FINAL_CHECK_CAPACITY, Compilation, Example, Violation
+from simtrack.ledger.example import example_ledger, example_tasks
 from simtrack.ledger.ladder import exemplify, prefill, promote, report_back, rewrite, rung_for
+from simtrack.ledger.leaks import VERDICT_HINTS, Leak, Passage, Screening, screen
 from simtrack.ledger.ledger import Ledger, Pending
 from simtrack.ledger.placeholder import neutral_placeholder
 from simtrack.ledger.pool import FILLERS, MARKERS, Pool
 from simtrack.ledger.retest import Retest, Verdict, diagnose, judge, keep, roll_back, settle
+from simtrack.ledger.screening import contract_words, screen_ledger, screen_slices
 from simtrack.ledger.slices import CONDITIONS, Slice, Slices, Turn, make_slices
 from simtrack.ledger.specification import Specification, compile_ledger
 from simtrack.ledger.tasks import Task, read_tasks
@@ -18,17 +21,21 @@ __all__ = [
     "FINAL_CHECK_CAPACITY",
     "MARKERS",
     "RUNGS",
+    "VERDICT_HINTS",
     "Ablation",
     "Clause",
     "ClauseState",
     "Compilation",
     "Event",
     "Example",
+    "Leak",
     "Ledger",
+    "Passage",
     "Pending",
     "Pool",
     "Retest",
     "Rung",
+    "Screening",
     "Slice",
     "Slices",
     "Specification",
@@ -39,7 +46,10 @@ __all__ = [
     "Violation",
     "ablate",
     "compile_ledger",
+    "contract_words",
     "diagnose",
+    "example_ledger",
+    "example_tasks",
     "exemplify",
     "judge",
     "keep",
@@ -52,5 +62,8 @@ __all__ = [
     "rewrite",
     "roll_back",
     "rung_for",
+    "screen",
+    "screen_ledger",
+    "screen_slices",
     "settle",
 ]

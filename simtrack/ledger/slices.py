@@ -242,6 +242,9 @@ def make_slices(
     depth = integer("depth", depth, 0, len(fillers.names) - delay)
     for condition in conditions:
         choice("conditions", condition, Condition)
+    if not conditions or len(set(conditions)) < len(conditions):
+        rule = "at least one, each of them once"
+        raise InputError("conditions", rule, ", ".join(conditions) or "none")
     _require_names(markers)
     require_unique("tasks", [task.id for task in tasks])
     made = []

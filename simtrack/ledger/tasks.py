@@ -11,7 +11,7 @@ from simtrack.errors import DataError, InputError
 from simtrack.ledger.clauses import Clause
 from simtrack.ledger.fields import a_label, a_text, at, items, known, read_object
 
-__all__ = ["Task", "read_tasks"]
+__all__ = ["Task", "read_tasks", "require_unique", "tasks_document"]
 
 SCHEMA: Final = "simtrack.tasks/1"
 _NEEDED: Final = ("id", "statement", "entry_point")
@@ -96,6 +96,11 @@ def read_tasks(text: str) -> tuple[Task, ...]:
     return tasks
 
 
+def tasks_document(tasks: Sequence[Task]) -> dict[str, Any]:
+    """The tasks as plain data that `read_tasks` reads."""
+    return {"schema": SCHEMA, "tasks": [task.to_dict() for task in tasks]}
+
+
 def require_unique(name: str, ids: Sequence[str]) -> None:
     """Refuse an id that stands twice."""
     if len(set(ids)) < len(ids):
@@ -126,6 +131,6 @@ def _whole(line: str) -> bool:
 def _gold_requirements(entry_point: str) -> tuple[Clause, ...]:
     return (
         Clause("tests", f"Implement {entry_point} so that all unit tests pass.", "unit-tests"),
-        Clause("entry", f"Call the function {entry_point}.", f"presence:{entry_point}"),
+        Clause("entry", f"Name the function {entry_point}.", f"presence:{entry_point}"),
         Clause("stdlib", "Use nothing but the Python standard library.", "standard-library"),
     )
