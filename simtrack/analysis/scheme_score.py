@@ -118,6 +118,7 @@ def score_replies(
     by: Sequence[str] = (),
     cluster: str | None = None,
     level: float = 0.95,
+    icc: float | None = None,
     missing_cluster: MissingCluster = "refuse",
 ) -> tuple[SchemeScore, Mapping[str, Records]]:
     """What do archived replies say under a scheme of the papers?
@@ -133,8 +134,8 @@ def score_replies(
         Grouping columns; without any, those of task, model, arm and source that differ.
     cluster : str, optional
         The resampling unit; the scheme's usual column if the table has one.
-    level : float
-    missing_cluster : "refuse" or "own"
+    level, icc, missing_cluster
+        As in `estimate`.
 
     Returns
     -------
@@ -164,7 +165,7 @@ def score_replies(
     rows: list[SchemeRow] = []
     left_out: dict[str, str] = {}
     for table in tables.values():
-        _add_rows(table, how, groups, unit, missing_cluster, level, rows, left_out)
+        _add_rows(table, how, groups, (unit, missing_cluster), (level, icc), rows, left_out)
     composition = _composition(found, how, groups)
     score = SchemeScore(scheme, unit, groups, level, accounting, composition, tuple(rows),
                         left_out, found.notes)  # fmt: skip
@@ -181,9 +182,8 @@ def _add_rows(
     table: Records,
     how: Scheme,
     by: tuple[str, ...],
-    unit: str,
-    missing: MissingCluster,
-    level: float,
+    counted: tuple[str, MissingCluster],
+    ends: tuple[float, float | None],
     rows: list[SchemeRow],
     left_out: dict[str, str],
 ) -> None:
@@ -199,22 +199,24 @@ def _add_rows(
             continue
         groups = tuple(n for n in by if n in table.factors)
         columns = list(dict.fromkeys((*groups, *needed)))
-        counts = table.counts(cluster=unit, by=columns, missing_cluster=missing)
+        counts = table.counts(cluster=counted[0], by=columns, missing_cluster=counted[1])
         if isinstance(what, Estimand):
-            made = _rates(counts, what, groups, level)
+            made = _rates(counts, what, groups, *ends)
         else:
-            made = _contrasts(counts, what, groups, level)
+            made = _contrasts(counts, what, groups, ends[0])
         if not any(row.estimate is not None for row in made):
             left_out[name] = "has no reply in its denominator"
         else:
             rows += made
 
 
-def _rates(counts: Counts, what: Estimand, by: tuple[str, ...], level: float) -> list[SchemeRow]:
+def _rates(
+    counts: Counts, what: Estimand, by: tuple[str, ...], level: float, icc: float | None
+) -> list[SchemeRow]:
     found = []
     totals = what.totals(counts, by)
     sizes = {c: totals.numerator[:, k].sum() for k, c in enumerate(totals.conditions)}
-    for row in estimate(counts, what, by=by, level=level).rows:
+    for row in estimate(counts, what, by=by, level=level, icc=icc).rows:
         undefined = () if row.n else ("not defined: its denominator is empty",)
         found.append(
             SchemeRow(what.name, what.symbol, row.labels, row.rate, row.low, row.high,

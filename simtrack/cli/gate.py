@@ -33,7 +33,7 @@ _FINDING = 3
               help="The protocol, in TOML or JSON [the paper's].")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def gate(logs: tuple[str, ...], scheme: str, protocol: str | None, as_json: bool,
-         **given: Any) -> None:  # fmt: skip
+         **given: Any) -> int:  # fmt: skip
     """Destroy the replies of LOGS and score them again: nothing may succeed."""
     from simtrack.scoring.corruption import corruption_gate
     from simtrack.scoring.schemes import load_protocol, scheme_of
@@ -45,8 +45,7 @@ def gate(logs: tuple[str, ...], scheme: str, protocol: str | None, as_json: bool
         print(json.dumps(found.to_dict(), indent=1, ensure_ascii=False))
     else:
         _show(found)
-    if not found.passed:
-        raise SystemExit(_FINDING)
+    return 0 if found.passed else _FINDING
 
 
 def _show(found: CorruptionGate) -> None:

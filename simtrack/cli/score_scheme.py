@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["score_by_scheme"]
 
 #: Options of `score` that are answered from a scored table, not from replies.
-_NOT_HERE = {"metrics": "--metric", "levels": "--compare", "factor": "--factor", "icc": "--icc",
+_NOT_HERE = {"metrics": "--metric", "levels": "--compare", "factor": "--factor",
              "estimand": "--estimand", "method": "--method", "ks": "--pass-k",
              "sensitivity": "--sensitivity", "summaries": "--summaries"}  # fmt: skip
 _SHOWN_NOTES = 12
@@ -41,6 +41,7 @@ def score_by_scheme(logs: tuple[str, ...], given: dict[str, Any], as_json: bool)
         by=split_names(given["by"]),
         cluster=given["cluster"],
         level=given["level"],
+        icc=given["icc"],
         missing_cluster=given["missing_cluster"],
     )
     if given["output"]:

@@ -1,0 +1,145 @@
+"""Replies are read with their labels, verdicts and fates; what is missing is not what is empty."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+
+import numpy as np
+import pytest
+
+from simtrack.errors import DataError
+from simtrack.logs import read_replies
+
+HEADER = {
+    "version": 2,
+    "status": "success",
+    "eval": {"task": "stages", "model": "m", "dataset": {"sample_ids": ["a", "b", "c"]},
+             "config": {"epochs": 1}},
+    "plan": {},
+}  # fmt: skip
+
+
+def _message(content, role="assistant", calls=()):
+    made = {"role": role, "content": content}
+    if calls:
+        made["tool_calls"] = [{"id": str(k), "function": n} for k, n in enumerate(calls)]
+    return made
+
+
+def _sample(ident, message, score=1, **more):
+    messages = [_message("hello", "user"), message]
+    return {
+        "id": ident, "epoch": 1, "scores": {"acc": {"value": score}}, "messages": messages,
+        "output": {"choices": [{"message": message}]},
+    } | more  # fmt: skip
+
+
+def _samples():
+    parts = [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "one"},
+             {"type": "text", "text": "two"}]  # fmt: skip
+    return [
+        _sample("a", _message(parts)),
+        _sample("b", _message("attachment://abc", calls=["book", "pay"]), "odd words",
+                attachments={"abc": "a long text"}),
+        _sample("c", _message("half"), error={"message": "upstream 502"}),
+    ]  # fmt: skip
+
+
+@pytest.fixture(params=["eval", "json"])
+def log(request, tmp_path):
+    path = tmp_path / f"run.{request.param}"
+    if request.param == "json":
+        path.write_text(json.dumps(HEADER | {"samples": _samples()}), encoding="utf-8")
+        return path
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.json", json.dumps(HEADER))
+        for sample in _samples():
+            archive.writestr(f"samples/{sample['id']}_epoch_1.json", json.dumps(sample))
+    return path
+
+
+def test_inspect_gives_the_last_reply_of_each_sample(log) -> None:
+    found = read_replies(log)
+    assert list(found.texts) == ["one\ntwo", "a long text", None]
+    assert list(found.calls) == [(), ("book", "pay"), None]
+    assert found.records.factors["status"].values() == ["scored", "scored", "errored"]
+    assert found.records.factors["reason"].values() == [None, None, "upstream 502"]
+    # A verdict in words is no number, and no reason to refuse the replies.
+    assert found.verdicts["acc"][0] == 1.0
+    assert np.isnan(found.verdicts["acc"][1:]).all()
+
+
+def test_inspect_gives_every_turn_in_order(log) -> None:
+    found = read_replies(log, turns="all")
+    rows = found.records.factors
+    assert rows["role"].values() == ["user", "assistant"] * 3
+    assert rows["turn"].values() == ["0", "1"] * 3
+    assert rows["trajectory"].values() == ["a/1", "a/1", "b/1", "b/1", "c/1", "c/1"]
+    # The last turn of an errored sample was said; that the sample errored stands beside it.
+    assert list(found.texts)[-1] == "half"
+    assert rows["ended"].values()[-1] == "errored"
+    assert rows["status"].values() == ["scored"] * 6
+
+
+def test_planned_samples_without_a_row_stay_losses(tmp_path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(HEADER | {"samples": _samples()[:1]}), encoding="utf-8")
+    found = read_replies(path)
+    assert len(found) == 1
+    assert found.records.losses.by_kind() == {"missing": 2}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "json"])
+def test_a_table_names_its_column_of_replies(tmp_path, suffix) -> None:
+    rows = [
+        {"id": "q1", "arm": "x", "answer": "yes", "n": 0, "correct": 1},
+        {"id": "q2", "arm": "y", "answer": "no, {wait}", "n": 2, "correct": 0},
+    ]
+    path = tmp_path / f"rows.{suffix}"
+    if suffix == "csv":
+        text = 'id,arm,answer,n,correct\nq1,x,yes,0,1\nq2,y,"no, {wait}",2,0\n'
+    elif suffix == "json":
+        text = json.dumps(rows)
+    else:
+        text = "\n".join(map(json.dumps, rows))
+    path.write_text(text, encoding="utf-8")
+    found = read_replies(path, map={"reply": "answer", "calls": "n"})
+    assert list(found.texts) == ["yes", "no, {wait}"]
+    assert [len(call) for call in found.calls] == [0, 2]
+    assert found.verdicts["value"].tolist() == [1.0, 0.0]
+    assert found.records.factors["arm"].values() == ["x", "y"]
+
+
+def test_null_is_missing_and_empty_is_a_reply(tmp_path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"id": "a", "reply": ""}\n{"id": "b", "reply": null}\n', encoding="utf-8")
+    found = read_replies(path)
+    assert list(found.texts) == ["", None]
+    assert found.records.factors["status"].values() == ["scored", "missing"]
+    assert list(found.calls) == [None, None]
+    assert found.verdicts == {}
+
+
+def test_refusals_name_the_file_and_the_cure(tmp_path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"id": "a", "said": "x"}\n', encoding="utf-8")
+    with pytest.raises(DataError, match=r"rows\.jsonl: no column holds the replies.*--map reply="):
+        read_replies(path)
+    path.write_text('{"id": "a", "reply": 3}\n', encoding="utf-8")
+    with pytest.raises(DataError, match=r"line 1: column 'reply' must hold text, got int"):
+        read_replies(path)
+    taken = [{"task_id": 1, "reward": 1.0, "info": {}, "traj": [], "trial": 0}]
+    tau = tmp_path / "tau.json"
+    tau.write_text(json.dumps(taken), encoding="utf-8")
+    with pytest.raises(DataError, match=r"no replies are read from tau-bench logs"):
+        read_replies(tau)
+
+
+def test_a_folder_stacks_its_files(log) -> None:
+    other = log.parent / "more.jsonl"
+    other.write_text('{"id": "z", "reply": "hi", "model": "n"}\n', encoding="utf-8")
+    found = read_replies(log.parent)
+    assert len(found) == 4
+    assert set(found.records.factors["source"].levels) == {log.name, "more.jsonl"}
+    assert np.isnan(found.verdicts["acc"]).sum() == 3
