@@ -13,9 +13,9 @@ from importlib import import_module
 import simtrack
 
 SNAPSHOT = pathlib.Path(__file__).parent / "public_names.txt"
-ROOMS = ("agents", "analysis", "counts", "design", "errors", "estimands", "inference", "logs",
-         "options", "plots", "power", "price", "probe", "records", "rng", "runs", "taxonomy",
-         "validate")  # fmt: skip
+ROOMS = ("agents", "analysis", "counts", "design", "errors", "estimands", "inference", "ledger",
+         "logs", "options", "plots", "power", "price", "probe", "records", "rng", "runs",
+         "taxonomy", "validate")  # fmt: skip
 
 
 def described(name: str, thing: object) -> list[str]:
