@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simtrack.cli.reading import log_options, read_records, split_names
-from simtrack.cli.table_parts import refuse_ending
+from simtrack.cli.table_parts import counted, refuse_ending, refuse_overwriting, tell
 from simtrack.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def export(logs: tuple[str, ...], output: str, **given: Any) -> None:
     refuse_ending(output, (*TRIAL_SUFFIXES, ".json", ".nc"))
     if ending != ".nc" and (given["by"] or given["cluster"]):
         raise InputError("--by and --cluster", "left out but for .nc, which holds counts")
-    records = read_records(logs, given)
+    records = read_records(logs, given, refuse_overwriting(output, logs))
     notes: tuple[str, ...] = ()
     if ending == ".nc":
         _write_counts(records, output, given)
@@ -47,10 +47,10 @@ def export(logs: tuple[str, ...], output: str, **given: Any) -> None:
     else:
         write_trials(records, output)
     lost = records.losses.total()
-    more = f", and {lost:,} planned trials without a row" if lost else ""
-    print(f"{output}: {len(records):,} rows{more}")
+    more = f", and {counted(lost, 'planned trial')} without a row" if lost else ""
+    tell(output, f"{counted(len(records), 'row')}{more}")
     for note in notes:
-        print(f"Note: {note}")
+        tell("Note", note)
 
 
 def _write_counts(records: Records, output: str, given: dict[str, Any]) -> None:
@@ -58,11 +58,19 @@ def _write_counts(records: Records, output: str, given: dict[str, Any]) -> None:
     import json
 
     from simtrack.analysis.scope import find_factor
+    from simtrack.logs.columns import listed
     from simtrack.runs.store import write_result
 
+    by = [find_factor(records, name) for name in split_names(given["by"])]
+    metrics = records.factors["metric"].compact().levels if "metric" in records.factors else ()
+    if len(metrics) > 1 and "metric" not in by:
+        cure = "Choose one with --metric, or add --by metric."
+        got = listed(list(metrics), 8)
+        raise InputError("--metric", "given, as the metrics are readings of the same trials", got,
+                         cure=cure)  # fmt: skip
     counts = records.counts(
         cluster=find_factor(records, given["cluster"]) if given["cluster"] else None,
-        by=[find_factor(records, name) for name in split_names(given["by"])],
+        by=by,
         missing_cluster=given["missing_cluster"],
     )
     data = counts.to_xarray().to_dataset()

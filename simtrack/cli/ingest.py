@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simtrack.cli.reading import read_options, read_records
-from simtrack.cli.table_parts import account_table, refuse_ending
+from simtrack.cli.table_parts import (
+    account_table,
+    counted,
+    refuse_ending,
+    refuse_overwriting,
+    tell,
+)
 
 if TYPE_CHECKING:
     from simtrack.records import Records
@@ -20,8 +26,10 @@ Examples:
   simtrack score trials.parquet --by model
 \b
 The table holds one row a trial and metric, and a row for planned trials that left none, so that
-its accounting is that of the logs. It is read back exactly; no --map is needed. In CSV, labels
-that a spreadsheet would run as a formula stand after an apostrophe, which reading takes off.
+its accounting is that of the logs. It is read back exactly; no --map is needed. Trials are the
+rows with "trial" in the column simtrack_trials: other tools should keep those alone. In CSV, labels
+that a spreadsheet would run as a formula stand after an apostrophe, which reading takes off. A
+table that lies among the logs is left out of what is read; logs are never written over.
 """
 
 
@@ -34,18 +42,18 @@ def ingest(logs: tuple[str, ...], output: str, **given: Any) -> None:
     from simtrack.logs import TRIAL_SUFFIXES, write_trials
 
     refuse_ending(output, TRIAL_SUFFIXES)
-    records = read_records(logs, given)
+    records = read_records(logs, given, refuse_overwriting(output, logs))
     write_trials(records, output)
-    print(f"{output}: {_told(records)}")
+    tell(output, _told(records))
     if records.kind != "aggregate":
         account_table(records).show()
     for note in records.notes:
-        print(f"Note: {note}")
+        tell("Note", note)
 
 
 def _told(records: Records) -> str:
     sources = len(records.factors["source"].levels) if "source" in records.factors else 1
     lost = records.losses.total()
-    what = "aggregates" if records.kind == "aggregate" else "rows"
-    more = f", and {lost:,} planned trials without a row" if lost else ""
-    return f"{len(records):,} {what} of {sources:,} source{'s' * (sources != 1)}{more}"
+    what = "aggregate" if records.kind == "aggregate" else "row"
+    more = f", and {counted(lost, 'planned trial')} without a row" if lost else ""
+    return f"{counted(len(records), what)} of {counted(sources, 'source')}{more}"

@@ -177,7 +177,9 @@ def _open_streams() -> None:
 
 
 def _say(message: str) -> None:
-    _tell(f"simtrack: {' '.join(message.split())}")
+    from simtrack.report.table import visible
+
+    _tell(f"simtrack: {visible(' '.join(message.split()))}")
 
 
 def _tell(text: str) -> None:

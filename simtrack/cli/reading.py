@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
 from simtrack.cli.parsing import assignments
+from simtrack.cli.reading_progress import reading_progress
 from simtrack.errors import InputError
 from simtrack.options import MissingCluster
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from simtrack.records import Records
 
 __all__ = ["log_options", "read_options", "read_records", "score_values", "split_names"]
@@ -62,6 +66,17 @@ _READING: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--summaries", is_flag=True, help="Read Inspect's summaries only: faster, thinner."
     ),
+    click.option(
+        "--latest",
+        is_flag=True,
+        help="Of a run in several files, or run again, keep the fullest; name the rest.",
+    ),
+    click.option(
+        "--workers",
+        type=int,
+        metavar="N",
+        help="Read files in N processes; pays above a few hundred MB [1].",
+    ),
 )
 
 
@@ -75,20 +90,27 @@ def read_options(command: Command) -> Command:
     return _LOGS(_decorated(command, _READING))
 
 
-def read_records(logs: tuple[str, ...], given: dict[str, Any]) -> Records:
+def read_records(
+    logs: tuple[str, ...], given: dict[str, Any], leave_out: tuple[str, ...] = ()
+) -> Records:
     """Read the logs as the options of `log_options` say."""
     from simtrack.analysis.scope import find_factor
     from simtrack.logs import read_logs
 
-    records = read_logs(
-        logs,
-        map=assignments("--map", given["columns"]) or None,
-        metric=list(given["metrics"]) or None,
-        scores=score_values(given["values"]),
-        detail="summaries" if given["summaries"] else "samples",
-        salvage=given["salvage"],
-        skip_refused=given["skip_refused"],
-    )
+    with _readers(given["workers"]) as executor, reading_progress() as progress:
+        records = read_logs(
+            logs,
+            map=assignments("--map", given["columns"]) or None,
+            metric=list(given["metrics"]) or None,
+            scores=score_values(given["values"]),
+            detail="summaries" if given["summaries"] else "samples",
+            salvage=given["salvage"],
+            skip_refused=given["skip_refused"],
+            latest=given["latest"],
+            leave_out=leave_out,
+            executor=executor,
+            progress=progress,
+        )
     for name, label in assignments("--where", given["where"]).items():
         column = find_factor(records, name)
         known = records.factors[column].levels
@@ -116,6 +138,18 @@ def split_names(texts: tuple[str, ...]) -> list[str]:
     ['model', 'arm', 'stage']
     """
     return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+
+
+@contextmanager
+def _readers(workers: int | None) -> Iterator[Executor | None]:
+    """Open processes that read, if more than one is asked for."""
+    if workers is None or workers == 1:
+        yield None
+        return
+    from simtrack.runs.executors import open_executor
+
+    with open_executor("processes", workers, None) as pool:
+        yield pool
 
 
 def _decorated(command: Command, options: tuple[Callable[[Any], Any], ...]) -> Command:

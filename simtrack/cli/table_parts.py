@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from simtrack.records import Records
     from simtrack.report.table import Table
 
-__all__ = ["account_table", "refuse_ending"]
+__all__ = ["account_table", "counted", "refuse_ending", "refuse_overwriting", "tell"]
 
 #: Libraries that a file of this ending needs, and the extra that brings them.
 _NEEDS = {".parquet": ("pyarrow", "parquet")}
@@ -40,6 +40,46 @@ def refuse_ending(output: str, endings: Sequence[str]) -> None:
     library, extra = _NEEDS.get(ending, ("", ""))
     if library and find_spec(library) is None:
         raise MissingExtra(library, extra)
+
+
+def refuse_overwriting(output: str, logs: Sequence[str]) -> tuple[str, ...]:
+    """Refuse to write over what is read; give what is to be left out of folders and globs.
+
+    A trial table that lies in a folder of logs is that of the last time: it is left out and
+    replaced.
+    """
+    from simtrack.logs import is_trial_table
+    from simtrack.logs.paths import expand
+
+    target = Path(output)
+    if not target.exists():
+        return ()
+    place = target.resolve()
+    if all(file.resolve() != place for file, _ in expand(logs)[0]):
+        return ()
+    typed = any(Path(log).exists() and Path(log).resolve() == place for log in logs)
+    if typed or not is_trial_table(target):
+        cure = "It would be lost: choose another name."
+        raise InputError("output", "another file than those that are read", output, cure=cure)
+    return (output,)
+
+
+def counted(n: int, what: str) -> str:
+    """Say how many, in the singular where there is one.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{n:,} {what}{'s' * (n != 1)}"
+
+
+def tell(head: str, text: str) -> None:
+    """Print a line such as a note, with what a terminal would act on written out."""
+    from simtrack.report.table import visible
+
+    print(f"{head}: {visible(' '.join(text.split()))}")
 
 
 def account_table(records: Records) -> Table:

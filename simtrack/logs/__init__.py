@@ -3,16 +3,25 @@
 from simtrack.logs.door import read_log, read_logs
 from simtrack.logs.frames import read_frame
 from simtrack.logs.inventory import InventoryRow, inventory
+from simtrack.logs.many import ReadSoFar
 from simtrack.logs.replies import read_replies
 from simtrack.logs.scan import Scan, ScannedFile, scan
-from simtrack.logs.trials import TRIAL_SUFFIXES, trials_text, write_inspect, write_trials
+from simtrack.logs.trials import (
+    TRIAL_SUFFIXES,
+    is_trial_table,
+    trials_text,
+    write_inspect,
+    write_trials,
+)
 
 __all__ = [
     "TRIAL_SUFFIXES",
     "InventoryRow",
+    "ReadSoFar",
     "Scan",
     "ScannedFile",
     "inventory",
+    "is_trial_table",
     "read_frame",
     "read_log",
     "read_logs",

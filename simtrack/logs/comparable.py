@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from simtrack.counts import Grouping, group_rows
 from simtrack.logs.columns import label as as_label
 from simtrack.logs.columns import listed
+from simtrack.logs.inspect.changes import CHANGES, touches, traits_of
 from simtrack.logs.inspect.fields import Config
 from simtrack.logs.inspect.metrics import header_metric
 from simtrack.logs.inspect.source import InspectLog
@@ -15,19 +19,12 @@ from simtrack.records import Records
 
 __all__ = ["Facts", "inspect_facts", "table_facts", "warnings_of"]
 
-#: Versions of Inspect from which scoring differs: version, metrics (by part of name), what.
-_CHANGES: tuple[tuple[tuple[int, ...], str, str], ...] = (
-    ((0, 3, 133), "", "a scorer that gives no score leaves the sample unscored"),
-    ((0, 3, 221), "pass_at", "pass_at of too few epochs is NaN, before it was 1"),
-    ((0, 3, 245), "model_graded", "a judge's reply that cannot be parsed is unscored, before it "
-     "was incorrect"),
-    ((0, 3, 253), ".", "NaN within an object of scores stays NaN, before it was null and counted "
-     "as 0 in Inspect's own mean"),
-)  # fmt: skip
 _SETTINGS = ("limit", "epochs", "message_limit", "token_limit", "turn_limit", "time_limit",
              "working_limit", "cost_limit")  # fmt: skip
 #: How the reader of lm-eval results flags a standard error of 0 beside a score within (0, 1).
 IMPOSSIBLE = "stderr is 0"
+#: Columns whose levels are parts of a table that are compared with each other.
+_ARMS = ("source", "task", "model", "solver", "arm")
 _SHOWN = 4
 
 
@@ -35,8 +32,10 @@ _SHOWN = 4
 class Facts:
     """What one file says of how it was run, as far as comparisons need it.
 
-    `settings` holds what was set of limit and epochs; `samples` the ids that were planned, or
-    seen; `zeros` the metrics with a standard error of 0 beside a score within (0, 1).
+    `settings` holds what was set of limit and epochs, all of it if `configured`; `samples` the ids
+    that were planned, or seen; `zeros` the metrics with a standard error of 0 beside a score within
+    (0, 1). A table gives facts for each source, task, model and arm in it, named in `file`; where
+    it names no task, `table` says which of them belong together.
     """
 
     file: str
@@ -48,6 +47,9 @@ class Facts:
     version: tuple[int, ...] = ()
     metrics: tuple[str, ...] = ()
     zeros: tuple[str, ...] = ()
+    configured: bool = False
+    traits: frozenset[str] = frozenset()
+    table: str = ""
 
 
 def inspect_facts(file: str, log: InspectLog, records: Records) -> Facts:
@@ -75,41 +77,77 @@ def inspect_facts(file: str, log: InspectLog, records: Records) -> Facts:
         () if (version := inspect_version(log)) == (0,) else version,
         metrics,
         tuple(zeros),
+        configured=True,
+        traits=traits_of(log.header, records.notes, records),
     )
 
 
-def table_facts(file: str, records: Records) -> Facts:
-    """Take the facts of any other file from its rows."""
+def table_facts(file: str, records: Records) -> list[Facts]:
+    """Take the facts of any other file from its rows: one for each source, task, model and arm."""
     factors = {n: f.compact().levels for n, f in records.factors.items()}
-    tasks, runs = factors.get("task", ()), factors.get("run", ())
     flagged = any(IMPOSSIBLE in flag for flag in factors.get("flag", ()))
     stderr, value = records.numbers.get("stderr"), records.numbers.get("value")
     impossible = stderr is not None and value is not None and bool(
         ((stderr == 0) & (value > 0) & (value < 1)).any()
     )  # fmt: skip
-    aggregate = records.kind == "aggregate"
-    repetitions = len(factors.get("repetition", ()))
-    return Facts(
-        file,
-        tasks[0] if len(tasks) == 1 else "",
-        runs[0] if len(runs) == 1 else "",
-        samples=frozenset() if aggregate else frozenset(factors.get("unit", ())),
-        settings={"epochs": str(repetitions)} if repetitions else {},
-        metrics=factors.get("metric", ()),
-        zeros=("some",) if impossible or flagged else (),
-    )
+    zeros = ("some",) if impossible or flagged else ()
+    metrics, runs = factors.get("metric", ()), factors.get("run", ())
+    keys = {
+        n: records.factors[n].with_missing_named() for n in _ARMS if len(factors.get(n, ())) > 1
+    }
+    parts = group_rows(keys, len(records)) if keys and len(records) else None
+    if records.kind == "aggregate" or parts is None or parts.size == 1:
+        tasks = factors.get("task", ())
+        repetitions = len(factors.get("repetition", ()))
+        return [Facts(
+            file,
+            tasks[0] if len(tasks) == 1 else "",
+            runs[0] if len(runs) == 1 else "",
+            samples=frozenset(() if records.kind == "aggregate" else factors.get("unit", ())),
+            settings={"epochs": str(repetitions)} if repetitions else {},
+            metrics=metrics,
+            zeros=zeros,
+        )]  # fmt: skip
+    task = factors["task"][0] if len(factors.get("task", ())) == 1 else ""
+    units, epochs = (_sets(records, name, parts) for name in ("unit", "repetition"))
+    found = []
+    for k in range(parts.size):
+        of = {n: f.levels[f.codes[k]] for n, f in parts.factors.items()}
+        found.append(Facts(
+            f"{file} [{', '.join(label for n, label in of.items() if n != 'task')}]",
+            task or (of["task"] if "task" in of and of["task"] in factors["task"] else ""),
+            samples=units[k],
+            settings={"epochs": str(len(epochs[k]))} if epochs[k] else {},
+            metrics=metrics,
+            zeros=zeros if k == 0 else (),
+            table=file,
+        ))  # fmt: skip
+    return found
+
+
+def _sets(records: Records, name: str, parts: Grouping) -> list[frozenset[str]]:
+    """Give the labels that a column has in each group of rows."""
+    factor = records.factors.get(name)
+    found: list[list[str]] = [[] for _ in range(parts.size)]
+    if factor is not None:
+        known = factor.codes >= 0
+        pairs = np.unique(np.stack([parts.index[known], factor.codes[known]]), axis=1)
+        for group, code in pairs.T.tolist():
+            found[group].append(factor.levels[code])
+    return [frozenset(labels) for labels in found]
 
 
 def warnings_of(facts: Sequence[Facts]) -> list[str]:
     """Say what stands against comparing these files, one line each."""
     tasks: dict[str, list[Facts]] = {}
     for fact in facts:
-        if fact.task:
-            tasks.setdefault(fact.task, []).append(fact)
+        if fact.task or fact.table:
+            what = f"task {fact.task}" if fact.task else fact.table
+            tasks.setdefault(what, []).append(fact)
     found: list[str] = []
-    for task, group in tasks.items():
+    for what, group in tasks.items():
         if len(group) > 1:
-            found += [f"task {task}: {text}" for text in _within(group)]
+            found += [f"{what}: {text}" for text in _within(group)]
     return [*found, *_repeated(facts), *_impossible(facts)]
 
 
@@ -129,21 +167,32 @@ def _within(group: Sequence[Facts]) -> Iterator[str]:
     for name in _SETTINGS:
         values: dict[str, list[str]] = {}
         for fact in group:
-            values.setdefault(fact.settings.get(name, "none"), []).append(fact.file)
+            if fact.configured or name in fact.settings:  # a table says nothing of limits
+                values.setdefault(fact.settings.get(name, "none"), []).append(fact.file)
         if len(values) > 1:
-            shown = "; ".join(f"{v} in {_files(names)}" for v, names in values.items())
+            shown = "; ".join(f"{name}={v} in {_files(names)}" for v, names in values.items())
             yield f"{name} differs ({shown})"
-    for version, part, what in _CHANGES:
-        dated = [f for f in group if f.version]
-        touched = [f for f in dated if not part or any(part in m for m in f.metrics)]
-        older = [f.file for f in touched if f.version < version]
-        newer = [f.file for f in touched if f.version >= version]
-        if older and newer:
-            dotted = ".".join(map(str, version))
-            yield (
-                f"scoring changed between the versions of Inspect: from {dotted} on {what} "
-                f"(before: {_files(older)}; since: {_files(newer)})"
+    yield from _changed(group)
+
+
+def _changed(group: Sequence[Facts]) -> Iterator[str]:
+    """Name the changes of scoring between the versions of Inspect that wrote these files."""
+    told: dict[tuple[str, str], list[str]] = {}
+    traits = frozenset().union(*(fact.traits for fact in group))
+    for change in CHANGES:
+        touched = [f for f in group if f.version and touches(change, f.metrics)]
+        older = [f.file for f in touched if f.version < change.version]
+        newer = [f.file for f in touched if f.version >= change.version]
+        if older and newer and (not change.trait or change.trait in traits):
+            dotted = ".".join(map(str, change.version))
+            told.setdefault((_files(older), _files(newer)), []).append(
+                f"from {dotted} on {change.what}"
             )
+    for (before, since), changes in told.items():
+        yield (
+            f"scoring changed between the versions of Inspect: {'; '.join(changes)} "
+            f"(before: {before}; since: {since})"
+        )
 
 
 def _repeated(facts: Sequence[Facts]) -> Iterator[str]:
@@ -157,13 +206,16 @@ def _repeated(facts: Sequence[Facts]) -> Iterator[str]:
             tries.setdefault(fact.task_id, {}).setdefault(fact.run, fact.file)
     for run, names in runs.items():
         if len(names) > 1:
-            yield f"run {run} is in {len(names)} files ({_files(names)}): keep one of them"
+            yield (
+                f"run {run} is in {len(names)} files ({_files(names)}): keep one of them, as "
+                "--latest does"
+            )
     for task, found in tries.items():
         if len(found) > 1:
             names = list(found.values())
             yield (
                 f"task_id {task} was run {len(names)} times ({_files(names)}): a later run may "
-                "replace an earlier one"
+                "replace an earlier one, as --latest has it"
             )
 
 

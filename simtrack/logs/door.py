@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
-from simtrack.counts import Factor, group_rows
+from simtrack.counts import Factor
 from simtrack.errors import DataError, InputError
-from simtrack.logs.content import UnknownFormat, look_at
-from simtrack.logs.formats import Request, reader_of
+from simtrack.logs.columns import listed
+from simtrack.logs.formats import Request
+from simtrack.logs.many import Job, Watcher, attempts
+from simtrack.logs.opening import open_one, told_together
 from simtrack.logs.paths import PathLike, as_path, expand, source_labels
+from simtrack.logs.repeats import Part, fullest, once, repeated_runs, repeated_trials
+from simtrack.logs.trials import is_trial_table
 from simtrack.options import Detail, choice
 from simtrack.records import Records
 
 __all__ = ["read_log", "read_logs"]
 
-#: Two rows that agree in all of these are one trial, counted twice.
-_TELLS_APART = ("task", "model", "solver", "arm", "metric", "unit", "repetition")
+#: Reasons of refusal that one message holds, and files that it names for each.
+_MOST_TOLD, _MOST_NAMED = 12, 20
 
 
 def read_log(
@@ -77,7 +80,7 @@ def read_log(
     """
     request = _request(map, metric, scores, detail, salvage)
     file = as_path(path)
-    return _read(file, file.name, request)
+    return open_one(file, file.name, request)
 
 
 def read_logs(
@@ -89,15 +92,34 @@ def read_logs(
     detail: Detail = "samples",
     salvage: bool = False,
     skip_refused: bool = False,
+    latest: bool = False,
+    leave_out: Iterable[PathLike] = (),
+    executor: Executor | None = None,
+    progress: Watcher | None = None,
 ) -> Records:
     """What happened in every trial of these files, folders and globs?
 
     Tables are stacked in the order of the paths, each row labelled by its `source`. In a folder,
     files that are no logs are passed over with a note, and files of aggregates are left out beside
-    files of trials. A run that occurs twice, or a later try of
-    the same task, is kept and noted: choose with `select(source=...)`. With `skip_refused`, files
-    that cannot be read are noted instead of refused. A `metric` may be absent from some of the
-    files, which a note then says. Other parameters as in `read_log`.
+    files of trials. A copy of a run's file counts once, and so does a table of simtrack's in the
+    folder whose files are read too; a note says so. Other parameters as in `read_log`.
+
+    Parameters
+    ----------
+    skip_refused : bool
+        Note files that cannot be read instead of refusing. A `metric` may always be absent from
+        some of the files, which a note says.
+    latest : bool
+        Of one run in several files, and of a task that was run again (one `task_id` of Inspect),
+        keep the file with most scores, of equals the last; name what is left out. Without it all
+        are kept, and notes say what counts more than once.
+    leave_out : paths
+        Files that are not read where folders and globs hold them, such as the table that is to
+        be written; a note says so.
+    executor : concurrent.futures.Executor, optional
+        Read files in its workers. The table does not depend on it.
+    progress : callable, optional
+        Told a `ReadSoFar` before and after each file.
 
     Raises
     ------
@@ -106,61 +128,80 @@ def read_logs(
     """
     request = _request(map, metric, scores, detail, salvage)
     files, again = expand(paths)
+    files, aside = _without(files, leave_out)
+    again += aside
     names = source_labels([file for file, _ in files])
-    parts: list[Records] = []
-    refused: list[str] = []
-    passed: list[str] = []
-    lacking: list[str] = []
-    last: InputError | None = None
-    for (file, named), name in zip(files, names, strict=True):
-        try:
-            part = _read(file, name, request)
-            parts.append(part if len(files) == 1 else _with_source(part, name))
-        except UnknownFormat as error:
-            (refused if named else passed).append(str(error))
-        except DataError as error:
-            refused.append(str(error))
-        except InputError as error:
-            if error.name != "metric" or len(files) == 1:
-                raise
-            lacking.append(name)
-            last = error
-    if skip_refused:
-        passed += [f"skipped, with all trials in it: {reason}" for reason in refused]
-        refused = []
-    if last is not None and not parts:
-        raise last
+    jobs = [(file, name, named, request) for (file, named), name in zip(files, names, strict=True)]
+    tried = attempts(jobs, executor, progress)
+    refused = [(a.label, a.refused) for a in tried if a.refused]
+    if refused and not skip_refused:
+        raise DataError(_refusal(refused, len(files)))
+    lacking = [a for a in tried if a.lacking]
+    if lacking and not any(a.records is not None for a in tried):
+        last = next(job for job in reversed(jobs) if job[1] == lacking[-1].label)
+        open_one(last[0], last[1], request)  # raises, naming the metrics that there are
+    parts = [
+        _part(job, a.records, alone=len(jobs) == 1)
+        for job, a in zip(jobs, tried, strict=True)
+        if a.records is not None
+    ]
+    passed = told_together([(a.label, a.unknown) for a in tried if a.unknown])
+    passed += [
+        f"skipped, with all trials in it: {told}" for told in told_together(refused, _MOST_NAMED)
+    ]
     if lacking:
-        passed.append(f"{len(lacking)} files have no metric {metric}: {', '.join(lacking)}")
-    if refused:
-        head = "" if len(refused) == 1 else f"{len(refused)} of {len(files)} files are refused. "
-        raise DataError(head + " | ".join(refused))
+        shown = listed([a.label for a in lacking])
+        have = "files have" if len(lacking) > 1 else "file has"
+        passed.append(f"{len(lacking)} {have} no metric {metric}: {shown}")
+    parts, twice = once(parts)
     parts, aside = _trials_alone(parts)
-    passed += aside
+    fuller: list[str] = []
+    if latest:
+        parts, fuller = fullest(parts)
+    passed += [*twice, *aside, *fuller]
     if not parts:
         raise DataError(f"no log among {len(files)} files: {' | '.join(passed)}")
-    records = Records.concatenate(parts)
-    notes = (*records.notes, *again, *passed, *_repeats(parts), *_repeated_trials(records))
-    return Records(
-        records.factors, records.numbers, records.losses, records.parents, records.kind, notes
-    )
+    records = Records.concatenate([part.records for part in parts])
+    notes = (*records.notes, *again, *passed, *repeated_runs(parts), *repeated_trials(records))
+    return replace(records, notes=notes)
 
 
-def _with_source(part: Records, name: str) -> Records:
-    """Label the rows of a table that simtrack wrote, which keeps the columns that it has."""
-    if "source" in part.factors:
-        return part
-    return part.with_factors(source=Factor.constant(name, len(part)))
+def _without(
+    files: list[tuple[Path, bool]], leave_out: Iterable[PathLike]
+) -> tuple[list[tuple[Path, bool]], list[str]]:
+    gone = {as_path(path).resolve() for path in leave_out}
+    kept = [one for one in files if one[0].resolve() not in gone]
+    if not kept:
+        raise DataError(f"{', '.join(str(file) for file, _ in files)}: nothing else is to be read.")
+    return kept, [f"{file} is left out of what is read" for file, _ in files if file.resolve() in gone]
 
 
-def _trials_alone(parts: list[Records]) -> tuple[list[Records], list[str]]:
+def _part(job: Job, records: Records, *, alone: bool) -> Part:
+    """Label the rows by their file; a table that has a column of sources keeps it."""
+    path, label, named, _ = job
+    if not alone and "source" not in records.factors:
+        records = records.with_factors(source=Factor.constant(label, len(records)))
+    return Part(path, label, named, records, is_trial_table(path))
+
+
+def _trials_alone(parts: list[Part]) -> tuple[list[Part], list[str]]:
     """Leave files of aggregates out where there are files of trials: a mean is no trial."""
-    kept = [part for part in parts if part.kind != "aggregate"]
-    if not kept or len(kept) == len(parts):
+    aside = [part.label for part in parts if part.records.kind == "aggregate"]
+    if not aside or len(aside) == len(parts):
         return parts, []
-    names = [_constants(part).get("source", "") for part in parts if part.kind == "aggregate"]
-    shown = ", ".join(names)
-    return kept, [f"{len(names)} files hold aggregates, which are left out beside trials: {shown}"]
+    what = "files hold aggregates, which are" if len(aside) > 1 else "file holds aggregates,"
+    note = f"{len(aside)} {what} left out beside trials: {', '.join(aside)}"
+    return [part for part in parts if part.label not in aside], [note]
+
+
+def _refusal(refused: Sequence[tuple[str, str]], files: int) -> str:
+    """Put the refusals into one line; beyond a few, say where the others are listed."""
+    if len(refused) == 1:
+        return refused[0][1]
+    told = told_together(refused, _MOST_NAMED)
+    more = f" | {len(told) - _MOST_TOLD} more reasons: simtrack scan lists all"
+    head = f"{len(refused)} of {files} files are refused. "
+    return head + " | ".join(told[:_MOST_TOLD]) + (more if len(told) > _MOST_TOLD else "")
 
 
 def _request(
@@ -174,64 +215,3 @@ def _request(
     if map is not None and not all(isinstance(v, str) for kv in map.items() for v in kv):
         raise InputError("map", "a mapping from parts to column names", map)
     return Request(map, metric, scores, detail, bool(salvage))
-
-
-def _read(path: Path, label: str, request: Request) -> Records:
-    try:
-        content = look_at(path, label, salvage=request.salvage)
-        records = reader_of(content, label).read(path, content, label, request)
-    except OSError as error:
-        raise DataError(f"{label}: cannot be read: {error.strerror}.") from None
-    told = tuple(f"{label}: {note}" for note in content.notes)
-    return replace(records, notes=records.notes + told) if told else records
-
-
-def _repeats(parts: Sequence[Records]) -> list[str]:
-    """Note runs that stand in more than one file."""
-    runs: dict[str, list[str]] = {}
-    tasks: dict[str, dict[str, str]] = {}
-    for part in parts:
-        labels = _constants(part)
-        run, task = labels.get("run"), labels.get("task_id")
-        source = labels.get("source", "a table of several sources")
-        if run is not None:
-            runs.setdefault(run, []).append(source)
-        if run is not None and task is not None:
-            tasks.setdefault(task, {}).setdefault(run, source)
-    notes = [
-        f"run {run} is in {len(sources)} files ({', '.join(sources)}): its trials count "
-        f"{len(sources)} times. Keep one of the files (--where file=NAME)"
-        for run, sources in runs.items()
-        if len(sources) > 1
-    ]
-    return notes + [
-        f"task_id {task} was run {len(found)} times ({', '.join(found.values())}): a later run "
-        "may replace an earlier one. Keep one of the files (--where file=NAME)"
-        for task, found in tasks.items()
-        if len(found) > 1
-    ]
-
-
-def _repeated_trials(records: Records) -> list[str]:
-    """Note trials that agree in all that tells trials apart."""
-    telling = [n for n in _TELLS_APART if n in records.factors]
-    if "unit" not in telling or "repetition" not in telling or not len(records):
-        return []
-    keys = {n: records.factors[n].with_missing_named() for n in telling}
-    found = group_rows(keys, len(records))
-    extra = len(records) - found.size
-    if not extra:
-        return []
-    first = int(np.flatnonzero(np.bincount(found.index, minlength=found.size) > 1)[0])
-    shown = ", ".join(f"{n}={found.factors[n].levels[found.factors[n].codes[first]]}"
-                      for n in telling)  # fmt: skip
-    return [
-        f"{extra} trials repeat another in {', '.join(telling)} and count again (first: {shown})"
-    ]
-
-
-def _constants(part: Records) -> dict[str, str]:
-    found = {n: f.levels[0] for n, f in part.factors.items() if len(f.levels) == 1}
-    for loss in part.losses.entries:
-        found |= dict(loss.where)
-    return found

@@ -41,6 +41,11 @@ _COMPANIONS: tuple[tuple[frozenset[str], str], ...] = (
 )
 
 
+#: Endings of text that its user calls a table; of other text it is said that it is none.
+_TABLES = frozenset({".csv", ".tsv", ".tab", ".psv", ".txt", ".dat", ""})
+_PROSE = "text that is no table of scores. If it is one, name its columns: --map value=COLUMN."
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """What the user asked of a reader, checked at the door."""
@@ -166,7 +171,14 @@ def _eee_instances(path: Path, content: Content, label: str, request: Request) -
 
 def _json_array(path: Path, content: Content, label: str, request: Request) -> Records:
     wanted = tuple((request.map or {}).values())
-    return _from_table(tables.read_json_array(content.data, label, wanted), request)
+    try:
+        return _from_table(tables.read_json_array(content.data, label, wanted), request)
+    except UnknownFormat:
+        raise
+    except DataError as error:
+        if content.keys or content.data.lstrip()[1:].lstrip()[:1] == b"{":
+            raise
+        raise UnknownFormat(str(error)) from None  # an array of other things is no damaged log
 
 
 def _parquet(path: Path, content: Content, label: str, request: Request) -> Records:
@@ -199,8 +211,16 @@ def _csv(path: Path, content: Content, label: str, request: Request) -> Records:
         text = content.data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.data.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{label}: line {line} is not UTF-8. Save the table as UTF-8.") from None
-    return _from_table(tables.read_csv(text, label), request)
+        if path.suffix.lower() in _TABLES:
+            cure = "Save the table as UTF-8."
+            raise DataError(f"{label}: line {line} is not UTF-8. {cure}") from None
+        raise UnknownFormat(f"{label}: {_PROSE}") from None
+    try:
+        return _from_table(tables.read_csv(text, label), request)
+    except UnknownFormat:
+        if request.map or path.suffix.lower() in _TABLES:
+            raise
+        raise UnknownFormat(f"{label}: {_PROSE}") from None
 
 
 def _from_table(table: tables.Table, request: Request) -> Records:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import glob
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 
 from simtrack.errors import DataError, InputError
 
-__all__ = ["PathLike", "as_path", "expand", "source_labels"]
+__all__ = ["PathLike", "as_path", "expand", "refuse_no_file", "source_labels"]
 
 PathLike = str | os.PathLike[str]
 #: Indexes that Inspect writes beside its logs; they hold no sample.
 _INDEXES = frozenset({"logs.json", "eval-set.json"})
+#: Files given again, and links not followed, that a note names one by one.
+_MOST_TOLD = 4
 
 
 def as_path(path: object) -> Path:
@@ -30,25 +33,29 @@ def expand(paths: PathLike | Iterable[PathLike]) -> tuple[list[tuple[Path, bool]
     """List the files that paths, folders and globs stand for, which were named, and notes.
 
     Folders are walked in sorted order; hidden files and Inspect's own indexes are passed over. A
-    file counts once, however it is spelt or linked to.
+    file counts once, however it is spelt or linked to. Links to nothing and folders that cannot be
+    opened are listed too, so that reading them refuses; links to folders elsewhere are not
+    followed, and a note says so.
     """
     given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     if not isinstance(given, Iterable):
         raise InputError("paths", "paths of files, folders or globs", type(given).__name__)
     found: dict[Path, tuple[Path, bool]] = {}
-    again: list[str] = []
+    again: list[tuple[Path, Path]] = []
+    aside: list[Path] = []
     for one in given:
-        for file, named in _files(as_path(one)):
+        listing, linked = _files(as_path(one))
+        aside += linked
+        for file, named in listing:
             place = _resolved(file)
             if place in found:
-                first = found[place][0]
-                other = "" if str(first) == str(file) else f", as {first}"
-                again.append(f"{file} was given before{other}; it counts once")
+                again.append((file, place))
             else:
                 found[place] = (file, named)
     if not found:
         raise InputError("paths", "at least one file, folder or glob")
-    return list(found.values()), again
+    notes = _again([(str(file), str(found[place][0])) for file, place in again])
+    return list(found.values()), [*notes, *_aside(aside, set(found))]
 
 
 def source_labels(paths: Sequence[Path]) -> list[str]:
@@ -63,25 +70,96 @@ def source_labels(paths: Sequence[Path]) -> list[str]:
     parts = [PurePath(path).parts for path in paths]
     while True:
         names = ["/".join(p[-d:]) for p, d in zip(parts, depth, strict=True)]
-        again = [k for k, n in enumerate(names) if names.count(n) > 1 and depth[k] < len(parts[k])]
+        times = Counter(names)
+        again = [k for k, n in enumerate(names) if times[n] > 1 and depth[k] < len(parts[k])]
         if not again:
             return names
         for k in again:
             depth[k] += 1
 
 
-def _files(path: Path) -> list[tuple[Path, bool]]:
+def refuse_no_file(path: Path, label: str) -> None:
+    """Refuse what was listed to be refused: a link to nothing, a folder that cannot be opened."""
+    if path.is_symlink() and not path.exists():
+        raise DataError(
+            f"{label}: a link to {os.readlink(path)}, which is not there. Mend the link."
+        )
+    if path.is_dir() and not os.access(path, os.R_OK | os.X_OK):
+        raise DataError(f"{label}: a folder that cannot be opened, with all files in it.")
+
+
+def _files(path: Path) -> tuple[list[tuple[Path, bool]], list[Path]]:
+    """List the files behind one path, and links to folders that are not followed."""
     if path.is_dir():
-        inside = sorted(p for p in path.rglob("*") if p.is_file() and _is_visible(p, path))
+        inside, linked = _walk(path)
         if not inside:
             raise DataError(f"{path}: the folder holds no file.")
-        return [(p, False) for p in inside]
+        return [(p, False) for p in inside], linked
     if path.exists() or not glob.has_magic(str(path)):
-        return [(path, True)]
+        return [(path, True)], []
     matched = sorted(glob.glob(str(path), recursive=True))
-    if not matched:
+    files = [p for p in map(Path, matched) if p.is_file() or _leads_nowhere(p)]
+    if not files:
         raise DataError(f"{path}: no file matches.")
-    return [(Path(p), True) for p in matched if Path(p).is_file()]
+    return [(p, True) for p in _plainest_first(files)], []
+
+
+def _walk(folder: Path) -> tuple[list[Path], list[Path]]:
+    """List the visible files of a folder, own files before links to them, and links to folders."""
+    shut: list[Path] = []
+    files: list[Path] = []
+    linked: list[Path] = []
+    for place, folders, names in os.walk(
+        folder, onerror=lambda error: shut.append(Path(error.filename))
+    ):
+        here = Path(place)
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        linked += [here / name for name in folders if (here / name).is_symlink()]
+        seen = (here / name for name in names if not name.startswith(".") and name not in _INDEXES)
+        files += [p for p in seen if p.is_file() or _leads_nowhere(p)]
+    return _plainest_first(sorted([*files, *shut])), sorted(linked)
+
+
+def _plainest_first(files: Sequence[Path]) -> list[Path]:
+    """Keep the order, but put names of a file that go through links after all others."""
+    chosen: dict[Path, Path] = {}
+    for file in sorted(files, key=lambda p: (_links_in(p), len(p.parts), p)):
+        chosen.setdefault(_resolved(file), file)
+    own = set(chosen.values())
+    return [*(p for p in files if p in own), *(p for p in files if p not in own)]
+
+
+def _leads_nowhere(path: Path) -> bool:
+    return path.is_symlink() and not path.exists()
+
+
+def _links_in(path: Path) -> int:
+    return sum(p.is_symlink() for p in (path, *path.parents))
+
+
+def _again(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """Say which files were given more than once: each while they are few, else how many."""
+    if len(pairs) > _MOST_TOLD:
+        shown = ", ".join(file for file, _ in pairs[:_MOST_TOLD])
+        return [f"{len(pairs)} files were given before ({shown}, …); each counts once"]
+    return [
+        f"{file} was given before{f', as {first}' if file != first else ''}; it counts once"
+        for file, first in pairs
+    ]
+
+
+def _aside(links: Sequence[Path], read: set[Path]) -> list[str]:
+    """Name the links to folders whose files are not read by another way."""
+    inside = {parent for file in read for parent in file.parents}
+    left = [f"{link} -> {os.readlink(link)}" for link in links if _resolved(link) not in inside]
+    if not left:
+        return []
+    more = ", …" if len(left) > _MOST_TOLD else ""
+    are = "links to folders are" if len(left) > 1 else "link to a folder is"
+    return [
+        f"{len(left)} {are} not followed ({', '.join(left[:_MOST_TOLD])}{more}): "
+        "give the folder itself to read it"
+    ]
 
 
 def _resolved(path: Path) -> Path:
@@ -89,8 +167,3 @@ def _resolved(path: Path) -> Path:
         return path.resolve()
     except (OSError, RuntimeError):  # a loop of links, which reading will refuse
         return path.absolute()
-
-
-def _is_visible(path: Path, folder: Path) -> bool:
-    hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-    return not hidden and path.name not in _INDEXES

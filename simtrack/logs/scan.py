@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,16 @@ from simtrack.errors import DataError, SimtrackError
 from simtrack.logs import inspect
 from simtrack.logs.columns import listed
 from simtrack.logs.comparable import Facts, inspect_facts, table_facts, warnings_of
-from simtrack.logs.content import Content, UnknownFormat, look_at
+from simtrack.logs.content import Content, UnknownFormat
 from simtrack.logs.decode import one_line
 from simtrack.logs.formats import Request, reader_of
-from simtrack.logs.paths import PathLike, expand
+from simtrack.logs.many import Tellings, Watcher
+from simtrack.logs.opening import look, promises_trials
+from simtrack.logs.paths import PathLike, expand, refuse_no_file, source_labels
+from simtrack.logs.repeats import Part
+from simtrack.logs.trials import is_trial_table
 from simtrack.options import LogState
-from simtrack.records import Records, account
+from simtrack.records import Account, Records, account
 
 __all__ = ["Scan", "ScannedFile", "scan"]
 
@@ -33,9 +37,11 @@ _STATES: Mapping[str, LogState] = {"started": "running", "cancelled": "stopped",
 class ScannedFile:
     """What does one file hold, on its first metric?
 
-    planned = scored + unscored + errored + limited + infrastructure + early_stopped + invalidated
-    + missing, in trials; all are 0 for aggregates. `state` says how complete the file is, `reason`
-    why it is refused, truncated or no log. Counts of a truncated file are what salvage finds.
+    Where a table holds several sources or tasks, the first metric is that of each; `metric` is
+    empty and `mean` NaN if they differ. planned = scored + unscored + errored + limited +
+    infrastructure + early_stopped + invalidated + missing, in trials; all are 0 for aggregates.
+    `state` says how complete the file is, `reason` why it is refused, truncated or no log. Counts
+    of a truncated file are what salvage finds.
     """
 
     file: str
@@ -93,21 +99,22 @@ def scan(
     *,
     map: Mapping[str, str] | None = None,
     scores: Mapping[str, float | None] | None = None,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Watcher | None = None,
 ) -> Scan:
     """What is in each of these files, folders and globs, refusals included?
 
     Inspect archives are read by their summaries, all other files whole. A file that is truncated
-    is tried again with salvage, and says what that finds. The warnings are over the set: different
-    sample sets, limits or epochs for one task, versions of Inspect between which scoring changed,
-    runs that occur twice, and standard errors of 0 beside a score within (0, 1).
+    is tried again with salvage, and says what that finds. The warnings are over the set, and over
+    the models and arms within a table: different sample sets, limits or epochs for one task,
+    versions of Inspect between which scoring changed, runs that occur twice, tables of files that
+    are here too, and standard errors of 0 beside a score within (0, 1).
 
     Parameters
     ----------
     paths, map, scores
         As in `read_logs`; the map is used for plain tables alone.
     progress : callable, optional
-        Called with (files done, files, name of the next) before each file.
+        Told a `ReadSoFar` before and after each file.
 
     Raises
     ------
@@ -123,42 +130,69 @@ def scan(
     [('a.csv', 'complete', 2, 1, 1)]
     """
     files, again = expand(paths)
-    absent = [str(file) for file, _ in files if not file.exists()]
+    absent = [str(file) for file, _ in files if not (file.exists() or file.is_symlink())]
     if absent:
         raise DataError(f"{listed(absent, 5)}: does not exist.")
     base = os.path.commonpath([file.parent.absolute() for file, _ in files])
-    found: list[ScannedFile] = []
-    facts: list[Facts] = []
-    for k, (file, named) in enumerate(files):
-        name = Path(os.path.relpath(file.absolute(), base)).as_posix()
-        if progress is not None:
-            progress(k, len(files), name)
-        row, fact = _scanned(file, name, Request(map, None, scores, "summaries"))
-        if named and row.state == "no log":
-            row = replace(row, state="refused")
-        found.append(row)
-        facts += [fact] if fact is not None else []
-    return Scan(tuple(found), tuple(warnings_of(facts)), tuple(again))
+    names = [Path(os.path.relpath(file.absolute(), base)).as_posix() for file, _ in files]
+    told = Tellings([file for file, _ in files], names, progress)
+    seen: list[_Seen] = []
+    for k, ((file, named), name) in enumerate(zip(files, names, strict=True)):
+        told.next(k)
+        seen.append(_scanned(file, name, named, Request(map, None, scores, "summaries")))
+        told.done(k)
+    held = _tables_of_files([file for file, _ in files], seen)
+    facts = [fact for one in seen if one.row.file not in held for fact in one.facts]
+    warnings = [*warnings_of(facts), *held.values()]
+    return Scan(tuple(one.row for one in seen), tuple(warnings), tuple(again))
 
 
-def _scanned(path: Path, name: str, request: Request) -> tuple[ScannedFile, Facts | None]:
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What one file holds, what it says of how it was run, and the sources of a trial table."""
+
+    row: ScannedFile
+    facts: Sequence[Facts] = ()
+    sources: frozenset[str] = frozenset()
+
+
+def _scanned(path: Path, name: str, named: bool, request: Request) -> _Seen:
+    refused: Exception
     try:
         return _read(path, name, request)
     except UnknownFormat as error:
-        return ScannedFile(name, "no log", reason=_reason(error, name)), None
-    except (SimtrackError, OSError) as error:
+        called_a_log = named or promises_trials(path, content_known=True)
+        state: LogState = "refused" if called_a_log else "no log"
+        return _Seen(ScannedFile(name, state, reason=_reason(error, name)))
+    except OSError as error:
+        refused = DataError(f"cannot be read: {error.strerror}.")
+    except SimtrackError as error:
         refused = error
     if "--salvage" in str(refused):
         try:
-            row, fact = _read(path, name, replace(request, salvage=True))
-            return replace(row, state="truncated", reason=_reason(refused, name)), fact
+            found = _read(path, name, replace(request, salvage=True))
+            row = replace(found.row, state="truncated", reason=_reason(refused, name))
+            return replace(found, row=row)
         except (SimtrackError, OSError):
             pass
-    return ScannedFile(name, "refused", reason=_reason(refused, name)), None
+    return _Seen(ScannedFile(name, "refused", reason=_reason(refused, name)))
 
 
-def _read(path: Path, name: str, request: Request) -> tuple[ScannedFile, Facts]:
-    content = look_at(path, name, salvage=request.salvage)
+def _tables_of_files(files: Sequence[Path], seen: Sequence[_Seen]) -> dict[str, str]:
+    """Warn of trial tables whose sources are all here as files; give the warnings by table."""
+    labels = source_labels(files)
+    here = {label for label, one in zip(labels, seen, strict=True) if not one.sources}
+    return {
+        one.row.file: f"{one.row.file} is a trial table of files that are here too "
+        f"({listed(sorted(one.sources), 4)}): read with them, every trial counts twice"
+        for one in seen
+        if one.sources and one.sources <= here
+    }
+
+
+def _read(path: Path, name: str, request: Request) -> _Seen:
+    refuse_no_file(path, name)
+    content = look(path, name, salvage=request.salvage)
     reader = reader_of(content, name)
     if reader.name.startswith("Inspect"):
         log = _opened(path, name, content, request)
@@ -167,11 +201,12 @@ def _read(path: Path, name: str, request: Request) -> tuple[ScannedFile, Facts]:
         row = _filled(name, reader.name, records)
         if state == "complete" and row.missing:
             state = "incomplete"
-        return replace(row, state=state), inspect_facts(name, log, records)
+        return _Seen(replace(row, state=state), (inspect_facts(name, log, records),))
     if reader.name not in _PLAIN:
         request = replace(request, map=None)
     records = reader.read(path, content, name, request)
-    return _filled(name, reader.name, records), table_facts(name, records)
+    sources = Part(path, name, False, records).sources if is_trial_table(path) else frozenset()
+    return _Seen(_filled(name, reader.name, records), table_facts(name, records), sources)
 
 
 def _opened(path: Path, name: str, content: Content, request: Request) -> inspect.InspectLog:
@@ -184,11 +219,8 @@ def _opened(path: Path, name: str, content: Content, request: Request) -> inspec
 
 
 def _filled(name: str, form: str, records: Records) -> ScannedFile:
-    """Count what became of the planned trials on the first metric."""
+    """Count what became of the planned trials on the first metric, of each source and task."""
     metrics = _levels(records, "metric")
-    chosen = records.select(metric=metrics[0]) if len(metrics) > 1 else records
-    values = chosen.numbers.get("value", np.empty(0))
-    scored = values[~np.isnan(values)]
     row = ScannedFile(
         name,
         "complete",
@@ -198,17 +230,55 @@ def _filled(name: str, form: str, records: Records) -> ScannedFile:
         _levels(records, "task"),
         metrics[0] if metrics else "",
         len(metrics),
-        len(chosen),
+        len(_of_metric(records, metrics[0] if metrics else "")),
         notes=tuple(note.removeprefix(f"{name}: ") for note in records.notes),
     )
     if row.kind == "aggregate":
         return row
-    table = account(chosen)
-    counts: dict[str, Any] = {s.replace("-", "_"): table.total(s) for s in _CLASSES}
-    mean = float(scored.mean()) if scored.size else math.nan
-    state: LogState = "incomplete" if counts["missing"] else "complete"
-    planned = sum(counts.values())
-    return replace(row, state=state, planned=planned, mean=mean, **counts)
+    counts, chosen = _counted(records, metrics)
+    parts = [_of_metric(records, metric) for metric in chosen]
+    row = replace(
+        row,
+        state="incomplete" if counts["missing"] else "complete",
+        planned=sum(counts.values()),
+        **counts,
+    )
+    if len(chosen) > 1:
+        return replace(row, metric="", rows=sum(map(len, parts)))
+    values = parts[0].numbers.get("value", np.empty(0))
+    scored = values[~np.isnan(values)]
+    return replace(row, mean=float(scored.mean()) if scored.size else math.nan)
+
+
+def _counted(records: Records, metrics: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """Add up the classes on the first metric of each source and task; name those metrics.
+
+    "(none)" stands for rows without a metric. Losses that name none count as they are.
+    """
+    by = [n for n in ("source", "task") if len(_levels(records, n)) > 1] if metrics else []
+    table = account(records, by=[*by, "metric"] if metrics else [])
+    place = {metric: k for k, metric in enumerate(metrics)}
+    first: dict[tuple[str, ...], Account] = {}
+    for line in table.rows:
+        group = line.labels[:-1]
+        best = first.get(group)
+        if best is None or place.get(line.labels[-1], -1) < place.get(best.labels[-1], -1):
+            first[group] = line
+    counts = {c.replace("-", "_"): sum(x.n(c) for x in first.values()) for c in _CLASSES}
+    for loss in table.unplaced:
+        counts[loss.kind.replace("-", "_")] += loss.n
+    chosen = dict.fromkeys(line.labels[-1] for line in first.values() if line.labels)
+    return counts, list(chosen) or [""]
+
+
+def _of_metric(records: Records, metric: str) -> Records:
+    """Give the rows of one metric; all of them where there is no other."""
+    factor = records.factors.get("metric")
+    if factor is None or metric == "":
+        return records
+    if metric not in factor.levels:  # rows that name none
+        return records.take(np.flatnonzero(factor.codes < 0))
+    return records.select(metric=metric)
 
 
 _CLASSES = ("scored", "unscored", "errored", "limited", "infrastructure", "early-stopped",
@@ -223,4 +293,4 @@ def _levels(records: Records, name: str) -> tuple[str, ...]:
 
 
 def _reason(error: Exception, name: str) -> str:
-    return one_line(str(error).removeprefix(f"{name}: "), 400) or type(error).__name__
+    return one_line(str(error).removeprefix(f"{name}: "), 1200) or type(error).__name__

@@ -17,11 +17,12 @@ from simtrack.logs.tables.guarded import guarded
 from simtrack.logs.tables.roles import MARKER
 from simtrack.records import Records
 
-__all__ = ["TRIAL_SUFFIXES", "trials_text", "write_inspect", "write_trials"]
+__all__ = ["TRIAL_SUFFIXES", "is_trial_table", "trials_text", "write_inspect", "write_trials"]
 
 TRIAL_SUFFIXES = (".csv", ".jsonl", ".parquet")
 #: What stands in the marker column of a trial's row; other rows hold JSON there.
 TRIAL = "trial"
+_HEAD_BYTES = 64
 _QUOTED = re.compile(r'[,"\r\n;\t]|^\s|\s$')
 
 
@@ -54,6 +55,29 @@ def write_trials(records: Records, path: str | Path) -> Path:
     return write_with(
         path, lambda temporary: parquet.write_table(table, temporary, write_page_checksum=True)
     )
+
+
+def is_trial_table(path: str | Path) -> bool:
+    """Did simtrack write this file as a trial table? Told from its beginning or its schema.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "t.csv"
+    >>> _ = write_trials(Records.from_columns({"unit": ["a"], "value": [1]}), path)
+    >>> is_trial_table(path)
+    True
+    """
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+        if head.startswith(b"PAR1"):
+            from pyarrow import parquet
+
+            return MARKER in parquet.read_schema(path).names
+    except (OSError, ImportError, ValueError):  # arrow's own errors are ValueErrors and OSErrors
+        return False
+    return head.removeprefix(b"{").removeprefix(b'"').startswith(MARKER.encode())
 
 
 def write_inspect(records: Records, path: str | Path) -> tuple[str, ...]:

@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from unicodedata import category
 
-__all__ = ["Table", "number", "percent"]
+__all__ = ["Table", "number", "percent", "visible"]
 
 _NOTHING = "–"
 #: Unicode categories of controls, line and paragraph ends, and halves of surrogate pairs.
 _ACTING = frozenset({"Cc", "Zl", "Zp", "Cs"})
+#: Marks that turn the direction of writing, so that a name reads as another.
+_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Table:
         a        0.5
         long   12.25
         """
-        grid = [tuple(map(_on_one_line, row)) for row in (self.heads, *self.rows)]
+        grid = [tuple(map(visible, row)) for row in (self.heads, *self.rows)]
         widths = [max(len(row[c]) for row in grid) for c in range(len(self.heads))]
         lines = [
             "  ".join(
@@ -104,7 +106,7 @@ class Table:
         width = max(map(len, self.heads))
         blocks = [
             "\n".join(
-                f"{head:<{width}}  {_on_one_line(cell)}"
+                f"{head:<{width}}  {visible(cell)}"
                 for head, cell in zip(self.heads, row, strict=True)
             )
             for row in self.rows
@@ -130,17 +132,17 @@ def percent(values: Sequence[float], digits: int = 1) -> str:
     return " to ".join(f"{100 * v:.{digits}f}" for v in values) + " %"
 
 
-def _on_one_line(cell: str) -> str:
+def visible(cell: str) -> str:
     """Show line breaks and what else a terminal would act on as a reader of code knows them.
 
     Examples
     --------
-    >>> print(_on_one_line("a\\nb"))
+    >>> print(visible("a\\nb"))
     a\\nb
     """
     if cell.isprintable():
         return cell
-    return "".join(ascii(c)[1:-1] if category(c) in _ACTING else c for c in cell)
+    return "".join(ascii(c)[1:-1] if category(c) in _ACTING or c in _TURNING else c for c in cell)
 
 
 def _defused(cell: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TextIO
 
 from simtrack.options import ProgressStyle, choice
 
-__all__ = ["Progress", "Tally", "clock_s", "open_progress"]
+__all__ = ["Progress", "Tally", "clock_s", "clock_text", "open_progress"]
 
 _EVERY_S = 5.0
 clock_s = time.monotonic
@@ -57,7 +57,7 @@ class Tally:
         )
         if self.eta_s is None or self.n_done == self.n_planned:
             return text
-        return f"{text}, about {_clock_text(self.eta_s)} left"
+        return f"{text}, about {clock_text(self.eta_s)} left"
 
 
 class Progress(Protocol):
@@ -145,7 +145,7 @@ class _Bar:
         )
 
 
-def _clock_text(seconds: float) -> str:
+def clock_text(seconds: float) -> str:
     """Write a duration as minutes and seconds, with hours where there are any."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

@@ -53,7 +53,7 @@ def test_a_damaged_file_is_refused_noted_or_salvaged(simtrack, logs, tmp_path):
     done = simtrack("ingest", "cut.eval", "bad.eval", "-o", "t.csv")
     assert (done.code, done.out) == (2, "")
     assert done.err.count("\n") == 1
-    assert "cut.eval: truncated" in done.err
+    assert "2 of 2 files are refused. cut.eval, bad.eval: truncated" in done.err
     assert "--salvage" in done.err
     assert not (tmp_path / "t.csv").exists()
     done = simtrack("ingest", "cut.eval", "bad.eval", "-o", "t.csv", "--salvage", "--skip-refused")

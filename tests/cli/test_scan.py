@@ -8,8 +8,8 @@ from typing import get_args
 
 import pytest
 
-import simtrack.cli.scan as verb
-from simtrack.logs import read_log, scan
+from simtrack.cli.reading_progress import _tally, reading_progress
+from simtrack.logs import ReadSoFar, read_log, scan
 from simtrack.options import Status
 from simtrack.records import account
 
@@ -102,8 +102,8 @@ def test_differences_of_samples_limits_and_epochs_are_told(tmp_path):
     told = scan(tmp_path).warnings
     assert len(told) == 3
     assert "sample sets differ (3 in a.json; 2 in b.json; 2 in all of them)" in told[0]
-    assert told[1].startswith("task t: limit differs (3 in a.json; [1, 3] in b.json)")
-    assert told[2] == "task t: epochs differs (1 in a.json; 2 in b.json)"
+    assert told[1].startswith("task t: limit differs (limit=3 in a.json; limit=[1, 3] in b.json)")
+    assert told[2] == "task t: epochs differs (epochs=1 in a.json; epochs=2 in b.json)"
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_runs_that_occur_twice_and_later_tries_are_told(tmp_path):
     inspect_log(tmp_path / "copy.json", ["1"], run="x")
     inspect_log(tmp_path / "later.json", ["1"], run="y")
     told = scan(tmp_path).warnings
-    assert "run x is in 2 files (a.json, copy.json): keep one of them" in told
+    assert "run x is in 2 files (a.json, copy.json): keep one of them, as --latest does" in told
     assert any(w.startswith("task_id id was run 2 times (a.json, later.json)") for w in told)
 
 
@@ -164,13 +164,26 @@ def test_what_is_not_there_is_one_line(simtrack):
         assert done.err == f"simtrack: {path}: {told}.\n"
 
 
-def test_progress_is_for_terminals_alone(simtrack, logs, monkeypatch, capsys):
+def test_progress_is_for_terminals_alone_and_for_long_reads(simtrack, logs, monkeypatch, capsys):
     assert simtrack("scan", str(logs)).err == ""
+    assert simtrack("ingest", str(logs), "-o", "t.csv", "--skip-refused").err == ""
+    with reading_progress() as show:
+        assert show is None
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    show = verb._progress()
-    show(0, 2, "a.eval")
-    show(1, 2, "b.eval")
-    assert capsys.readouterr().err.endswith(f"{'2 of 2: b.eval':<78}\n")
+    times = iter([0.0, 0.5, 4.0, 6.0])
+    with reading_progress(lambda: next(times)) as show:
+        show(ReadSoFar(0, 4, 0, 8_000_000, "a.eval"))
+        assert "a.eval" not in capsys.readouterr().err  # it may be over in a moment
+        show(ReadSoFar(1, 4, 2_000_000, 8_000_000, "[b]\x1b[2J.eval"))
+        show(ReadSoFar(2, 4, 4_000_000, 8_000_000, "c.eval"))
+    told = capsys.readouterr().err
+    assert "\x1b[2J" not in told
+
+
+def test_the_tally_of_a_reading_says_how_long_the_rest_takes():
+    text = str(_tally(ReadSoFar(1, 4, 2_000_000, 8_000_000, "[b]\x1b.eval"), 4.0))
+    assert text == r"1 of 4 files (2 of 8 MB), about 0:12 left: \[b]\x1b.eval"
+    assert "left" not in str(_tally(ReadSoFar(0, 4, 0, 8, "a"), 4.0))
 
 
 @pytest.mark.shared

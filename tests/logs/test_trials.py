@@ -261,7 +261,7 @@ def test_a_metric_is_chosen_from_a_trial_table_as_from_any_log(tmp_path):
         read_log(path, metric="n")
     found = read_logs([path, other], metric="m")
     assert len(found) == 2
-    assert "1 files have no metric m: u.csv" in found.notes
+    assert "1 file has no metric m: u.csv" in found.notes
 
 
 def test_tables_of_the_first_version_are_read_still(tmp_path):
