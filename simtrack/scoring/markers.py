@@ -66,7 +66,8 @@ class Marker:
     Report(emitted=False, well_formed=False, value=None)
     """
 
-    __slots__ = ("_after", "_before", "_named", "_quick", "_token", "_unique", "_whole", "tag")
+    __slots__ = ("_after", "_alone", "_before", "_final", "_named", "_opening", "_quick", "_token",
+                 "_unique", "_whole", "tag")  # fmt: skip
 
     def __init__(
         self,
@@ -87,6 +88,7 @@ class Marker:
             self._named = self._whole
             self._token = re.compile(rf"<\s*+/?+\s*+{name}(?![\w.-])", re.IGNORECASE)
             after, before = r"[^\S\n]*+(?:\n|\Z)", r"[^\S\n]*+"
+            self._opening, closing = f"<{tag}>", ""
         else:
             blank, value = r"[^\S\n]*+", r'([^"\\\s](?:[^"\\\n]*[^"\\\s])?)'
             self._whole = re.compile(rf'"{name}"{blank}:{blank}"{value}"')
@@ -94,15 +96,23 @@ class Marker:
             self._token = re.compile(rf"""["']{name}\\*+["']\s*+:""", re.IGNORECASE)
             after = r"[^\S\n]*+\}?[^\S\n]*+(?:\n|\Z)"
             before = r"[^\S\n]*+\{?[^\S\n]*+"
+            self._opening, closing = f'"{tag}"', r"[^\S\n]*+\}?"
+        self._final = re.compile(rf"{self._whole.pattern}{closing}\s*+\Z")
         self._after = re.compile(after)
-        self._before = re.compile(before) if placement == "line" else None
+        self._alone = placement == "line"
+        self._before = re.compile(before) if self._alone else None
         self._unique = unique == "anywhere"
         self._quick = tag.lower()
         self.tag = tag
 
     def read(self, text: str) -> Report:
         """Read one reply."""
-        if self._quick not in text and self._quick not in text.lower():
+        at = text.find(self._opening)
+        if at >= 0 and (at == 0 or not self._alone or text[at - 1] == "\n"):
+            only = self._final.match(text, at)
+            if only is not None and text.rfind(self._opening) == at:
+                return Report(True, True, only.group(1))  # by far the usual case
+        elif self._quick not in text and self._quick not in text.lower():
             return _SILENT
         if self._token.search(text) is None:
             return _SILENT

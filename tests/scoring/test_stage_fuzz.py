@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simtrack.records import Records, Replies
-from simtrack.scoring import StageProtocol, score_stageif
+from simtrack.scoring import Marker, StageProtocol, score_stageif
 from simtrack.taxonomy import STAGEIF, STAGES
 
 _SEEDS = (
@@ -64,3 +64,18 @@ def test_every_mutated_reply_gets_exactly_one_code(encoding: str, n: int) -> Non
     assert np.array_equal(outcome.codes, again.factors["outcome"].codes)
     seen = set(outcome.compact().levels)
     assert seen == set(STAGEIF.codes) - {"TRANSPORT"}
+
+
+@pytest.mark.parametrize("placement", ["end", "line"])
+@pytest.mark.parametrize("unique", ["anchored", "anywhere"])
+@pytest.mark.parametrize("encoding", ["xml", "json"])
+def test_the_usual_case_is_answered_as_the_whole_search_answers_it(
+    encoding: str, placement: str, unique: str
+) -> None:
+    quick = Marker("stage", encoding, placement, unique)
+    whole = Marker("stage", encoding, placement, unique)
+    whole._opening = "\0never\0"  # so that every reply is searched for every marker
+    rng = random.Random(f"two ways {encoding} {placement} {unique}")
+    for _ in range(2000):
+        text = _mutant(rng)
+        assert quick.read(text) == whole.read(text), repr(text)
