@@ -8,6 +8,7 @@ from typing import get_args
 
 import click
 
+from simtrack.cli.estimand_list import show_estimands
 from simtrack.errors import InputError
 
 _EPILOG = """\b
@@ -15,19 +16,25 @@ Examples:
   simtrack methods                 one line each
   simtrack methods rate --verbose  when each holds, when not, its source
   simtrack methods wilson-clustered
+  simtrack methods --estimands     what is estimated: the quantities of the papers by name
+  simtrack methods --estimands false_completion
 """
 
 
 @click.command(epilog=_EPILOG)
 @click.argument("what", required=False, metavar="[TOPIC|NAME]")
 @click.option("--verbose", is_flag=True, help="When each holds, when not, its source.")
+@click.option("--estimands", is_flag=True, help="List the estimands instead, and what they are.")
 @click.option("--json", "as_json", is_flag=True, help="Print the catalogue as JSON.")
-def methods(what: str | None, verbose: bool, as_json: bool) -> None:
+def methods(what: str | None, verbose: bool, estimands: bool, as_json: bool) -> None:
     """List the statistical methods that score and test offer by name.
 
     `computation` says how a number comes about, `guarantee` what it promises: an exactly computed
     number is not yet an interval with the right coverage.
     """
+    if estimands:
+        show_estimands(what, verbose, as_json)
+        return
     from simtrack.analysis.methods import METHODS, Topic
 
     topics = get_args(Topic)

@@ -1,7 +1,7 @@
 """The estimands of StateTrack and ReBIND, as data; `catalogue` merges them into the one table.
 
 Factor names: `task` "1" where the immediate task was done, `joint` "1" where task and rule both
-held (strict joint); `depth` in turns; `load` the number of marker clauses; `condition` immediate or
+held (strict joint), `r` "1" where the rule was recalled; `depth` in turns; `load` the number of marker clauses; `condition` immediate or
 delayed revocation; `spec` "full" or "ablated"; `c1`, `c2` "1" where that constraint held.
 """
 
@@ -10,19 +10,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simtrack.estimands.estimand import Condition, Contrast, Estimand, where
-from simtrack.taxonomy import CLAUSE, LEDGER, RECALL, RECOVERY, RELAPSE, Taxonomy
+from simtrack.taxonomy import (
+    CLAUSE,
+    LEDGER,
+    RECALL,
+    RECALL_OF_FAILURES,
+    RECOVERY,
+    RELAPSE,
+    Taxonomy,
+)
 
 __all__ = ["MORE", "Unavailable"]
 
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """A quantity of the paper that is no ratio of sums of cells, and what it needs instead."""
+    """A quantity of the paper that is no ratio of sums of cells, and what it needs instead.
+
+    `home` names the function that computes it, as module:function; it is empty where nothing
+    does, and then `needs` says why not.
+    """
 
     name: str
     needs: str
     symbol: str = ""
     source: str = ""
+    home: str = ""
 
 
 _NO_ANSWER = frozenset({"TRANSPORT"})
@@ -32,7 +45,7 @@ _REVOKED = where(condition=("immediate", "delayed"))
 
 
 def _recall(name: str, codes: str, meaning: str, source: str, **more: object) -> Estimand:
-    settings: dict[str, object] = {"excluded": _NO_ANSWER, "taxonomy": RECALL} | more
+    settings: dict[str, object] = {"excluded": _NO_ANSWER, "taxonomy": RECALL_OF_FAILURES} | more
     return Estimand(
         name, frozenset(codes.split()), interpretation=meaning, source=f"StateTrack {source}",
         **settings,  # type: ignore[arg-type]
@@ -80,7 +93,7 @@ _ENTRIES: tuple[Estimand | Contrast | Unavailable, ...] = (
         source="StateTrack Table 3", interpretation="Retention early minus late; positive is loss.",
     ),
     _recall("dissociation", "R1B0 R0B1", "Share of probes at which recall and compliance differ.",
-            "Eq. 2", symbol="SIC"),
+            "Eq. 2", symbol="SIC", taxonomy=RECALL),
     _recall("behavioural_drift", "R1B0", "Share of probes that recall the rule and violate it.",
             "Eq. 3, Tables 15-17", symbol="SIC+"),
     _recall("joint_drift", "R1B1 R1B0",
@@ -88,7 +101,14 @@ _ENTRIES: tuple[Estimand | Contrast | Unavailable, ...] = (
             "Table 6", symbol="SIC+_J", among=_NOT_JOINT),
     _recall("declarative_fade", "R0B1",
             "Share of probes that keep a rule they do not recall; not defined where recall was "
-            "asked after failures only.", "§3", symbol="SIC-"),
+            "asked after failures only.", "§3", symbol="SIC-", taxonomy=RECALL),
+    _recall("joint_dissociation", "",
+            "Share of probes at which recall and the strict joint differ: Eq. 2 with the joint for "
+            "compliance, as in Table 6.", "Eq. 2, Table 6", symbol="SIC_J", taxonomy=RECALL,
+            among=(Condition(("r", "joint"), frozenset({("1", "0"), ("0", "1")})),)),
+    _recall("joint_fade", "R0B1 R0B0",
+            "Share of probes that pass the strict joint and do not recall the rule.",
+            "Eq. 4, Table 6", symbol="SIC-_J", among=_JOINT, taxonomy=RECALL),
     _recall("integrity_failure_share", "R1B1 R1B0",
             "Among strict-joint failures, share that recall the rule.", "Table 6",
             where=_NOT_JOINT),
@@ -97,10 +117,10 @@ _ENTRIES: tuple[Estimand | Contrast | Unavailable, ...] = (
             where=_NOT_JOINT),
     _recall("immediate_task", "", "Share of probes at which the immediate task is done.",
             "Table 15", among=where(task="1")),
-    _recall("constraint_compliance", "R1B1 R0B1", "Share of probes at which the rule is kept.",
+    _recall("constraint_compliance", "R1B1 R0B1 KEPT", "Share of probes at which the rule is kept.",
             "Table 15"),
     _recall("recall_rate", "R1B1 R1B0", "Share of probes at which the rule is recalled.",
-            "Table 15"),
+            "Table 15", taxonomy=RECALL),
     _share("full_recovery", "FULL", "Share of collapsed probes that restating the rule mends.",
            RECOVERY, "StateTrack Table 7"),
     _share("partial_recovery", "FULL PARTIAL",
@@ -132,15 +152,17 @@ _ENTRIES: tuple[Estimand | Contrast | Unavailable, ...] = (
                 "StateTrack §3, App. J"),
     Unavailable("fleiss_kappa", "the labels of all raters: inference.fleiss_kappa", "κ",
                 "StateTrack App. A, J"),
-    Unavailable("percent_agreement", "the labels of two raters", source="StateTrack App. J"),
-    Unavailable("self_preference", "paired labels of two judges", source="StateTrack App. J"),
+    Unavailable("percent_agreement", "the labels of two raters: scoring.judge_agreement", source="StateTrack App. J"),
+    Unavailable("self_preference", "paired labels of two judges: scoring.self_preference",
+                source="StateTrack App. J"),
     Unavailable("kendall_tau", "one number a model: inference.kendall_tau", "τ",
                 "StateTrack §5.3"),
     Unavailable("effect_size", "two rates or samples: inference.effect_size", "d, h",
                 "StateTrack App. D"),
     Unavailable("paired_model_difference", "probes paired by id: Counts with pair=",
                 source="StateTrack App. D"),
-    Unavailable("distractor_similarity", "a mean of real scores: Sums", "J", "StateTrack App. A"),
+    Unavailable("distractor_similarity", "a mean of real scores, Sums: scoring.score_distractors",
+                "J", "StateTrack App. A"),
     Unavailable("anchoring_cost", "sums of tokens, seconds and retries: Sums",
                 source="StateTrack Table 21"),
     _ADHERENCE,
