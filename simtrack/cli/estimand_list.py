@@ -1,4 +1,4 @@
-"""`simtrack methods --estimands`: every quantity of the papers, by name, and where it is computed."""
+"""`simtrack methods --estimands`: every quantity of the papers, and where it is computed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def show_estimands(what: str | None, verbose: bool, as_json: bool) -> None:
                     print(textwrap.fill(f"{head}: {row[head]}", 96, initial_indent="  ",
                                         subsequent_indent=" " * (4 + len(head))))  # fmt: skip
         return
-    cells = [(r["name"], r["symbol"], r["kind"], r["source"]) for r in rows]
+    cells: list[tuple[str, ...]] = [(r["name"], r["symbol"], r["kind"], r["source"]) for r in rows]
     heads = ("name", "symbol", "kind", "source")
     Table("", heads, cells, frozenset(heads)).show()
 
@@ -77,5 +77,6 @@ def _conditions(conditions: Any) -> str:
         levels = [", ".join(level) for level in sorted(c.levels)]
         sign = "not in" if c.negated else "in" if len(levels) > 1 else "="
         listed = "; ".join(levels[:6]) + ("; …" if len(levels) > 6 else "")
-        parts.append(f"({', '.join(c.factors)}) {sign} {listed}")
+        name = c.factors[0] if len(c.factors) == 1 else f"({', '.join(c.factors)})"
+        parts.append(f"{name} {sign} {listed}")
     return " and ".join(parts)
