@@ -8,18 +8,25 @@ from simtrack.errors import InputError
 
 __all__ = [
     "Alternative",
+    "Asked",
+    "BothRules",
     "Computation",
     "Detail",
     "Encoding",
     "ExecutorName",
+    "GateName",
     "Guarantee",
+    "Kept",
     "LogState",
     "Measurement",
     "MissingCluster",
     "MissingPolicy",
+    "ObligationKind",
+    "ObligationView",
     "Placement",
     "ProgressStyle",
     "Side",
+    "StateMeasure",
     "Status",
     "Stopped",
     "Turns",
@@ -30,6 +37,10 @@ __all__ = [
 ]
 
 Alternative = Literal["two-sided", "greater", "less"]
+#: After which answers recall was asked: all, or those that failed.
+Asked = Literal["all", "failures"]
+#: What an answer counts as that both the old rule and the new one allow.
+BothRules = Literal["UPDATED_CLEAN", "STALE", "OTHER"]
 Computation = Literal[
     "closed-form", "enumeration", "convolution", "quadrature", "optimisation", "monte-carlo"
 ]
@@ -40,6 +51,8 @@ Encoding = Literal["xml", "json"]
 #: Who computes the blocks of a long run, on this machine.
 ExecutorName = Literal["serial", "threads", "processes"]
 Guarantee = Literal["finite-sample", "asymptotic", "bayesian", "descriptive"]
+#: What it means that a rule was kept: the constraint alone, or task and constraint.
+Kept = Literal["constraint", "joint"]
 #: How complete a log file is. A running one has no end yet; a stopped one ended in an error or was
 #: cancelled; an incomplete one ended well but lacks planned trials.
 LogState = Literal["complete", "incomplete", "running", "stopped", "truncated", "refused", "no log"]
@@ -54,6 +67,8 @@ Placement = Literal["end", "line"]
 ProgressStyle = Literal["auto", "plain", "quiet"]
 #: Which ends an interval has. A one-sided bound spends all of 1 - level on its one end.
 Side = Literal["two-sided", "lower", "upper"]
+#: What a StateTrack log shows: recall against compliance, recovery, or a changed rule.
+StateMeasure = Literal["recall", "recovery", "change"]
 #: What became of one planned opportunity. Four kinds of "no score" are kept apart on purpose.
 Status = Literal[
     "scored",
@@ -74,6 +89,12 @@ WeightScheme = Literal["identity", "linear", "quadratic"]
 
 #: Which markers of a reply there may be one of: those in the place of a report, or all.
 Uniqueness = Literal["anchored", "anywhere"]
+#: Who ends a session: a marker of the model, a turn of it without a tool call, or the runtime.
+GateName = Literal["marker", "no-tool-call", "runtime"]
+#: What a reply has to carry: a text at the end of a task, a sentence, or a stage marker.
+ObligationKind = Literal["sigil", "sentence", "tag"]
+#: How an obligation is read: in its exact form and place, or wherever the right text stands.
+ObligationView = Literal["exact", "lenient"]
 #: How a reply is read: as it is, or without the envelope that it was put in.
 View = Literal["strict", "stripped"]
 

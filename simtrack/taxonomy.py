@@ -15,6 +15,7 @@ __all__ = [
     "OUT_OF_VOCABULARY",
     "PLAIN",
     "RECALL",
+    "RECALL_OF_FAILURES",
     "RECOVERY",
     "RELAPSE",
     "REPAIR",
@@ -36,10 +37,13 @@ class Taxonomy:
         The scheme.
     codes : tuple of str
         In priority order: a trial gets the first code whose condition holds.
+    refused : tuple of (code, reason)
+        Codes of a neighbouring scheme, and why they leave what is asked of this one undefined.
     """
 
     name: str
     codes: tuple[str, ...]
+    refused: tuple[tuple[str, str], ...] = ()
 
     def check(self, outcomes: Iterable[str]) -> None:
         """Refuse codes that the scheme does not know.
@@ -52,6 +56,9 @@ class Taxonomy:
         """
         unknown = [code for code in outcomes if code not in self.codes]
         if unknown:
+            for code, reason in self.refused:
+                if code in unknown:
+                    raise DataError(f"outcome {code} is no code of {self.name}: {reason}")
             raise DataError(
                 f"outcome {', '.join(unknown)} is no code of {self.name} "
                 f"({', '.join(self.codes)}). Map it first."
@@ -88,7 +95,19 @@ REPAIR = Taxonomy("repair", ("NOT_CORRECTED", "CORRECTED"))
 #: Was a planned report valid (StageIF, Table 9)? Transport failures stay in the denominator.
 SEED = Taxonomy("seed", ("TRANSPORT", "INVALID", "VALID"))
 #: Was the rule recalled (R), and kept (B), in two branches of one prefix (StateTrack, Eq. 2, 3)?
-RECALL = Taxonomy("recall", ("TRANSPORT", "R1B1", "R1B0", "R0B1", "R0B0"))
+RECALL = Taxonomy(
+    "recall",
+    ("TRANSPORT", "R1B1", "R1B0", "R0B1", "R0B0"),
+    (
+        (
+            "KEPT",
+            "recall was asked after failures only, so nobody knows how often a rule that was kept "
+            "is not recalled. Ask for SIC+, or for shares of failures.",
+        ),
+    ),
+)
+#: The same where recall was asked after failures only: KEPT were not asked (StateTrack, Table 6).
+RECALL_OF_FAILURES = Taxonomy("recall-of-failures", (*RECALL.codes, "KEPT"))
 #: What restating the rule gave back of a collapsed probe (StateTrack, Table 7).
 RECOVERY = Taxonomy("recovery", ("FULL", "PARTIAL", "NONE"))
 #: Which rule an answer followed after a rule was changed (StateTrack, Table 18).
