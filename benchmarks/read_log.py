@@ -1,125 +1,32 @@
-"""Read a 2,000-sample Inspect log: simtrack against inspect_ai's samples_df, answers equal first.
+"""Read an Inspect log: simtrack against inspect_ai's samples_df, answers equal first.
 
-Run: python benchmarks/read_log.py [--samples 2000] [--log FILE] [--pairs 3]
+Run: python benchmarks/read_log.py [--samples 2000] [--log FILE] [--pairs 3] [--large-gb 2]
 
-The log is made by Inspect itself with its mock model (dict and letter scores, some errors).
-Neither side's import is timed: inspect_ai.analysis takes seconds to import, which is stated.
+The log is made by Inspect itself with its mock model (dict and letter scores, some errors); above
+`--run` samples it is grown from a real one, with ids, uuids, summaries and header of its own. Up
+to 5,000 samples the two sides are timed in turn; every size is then read once by each side in a
+process of its own, which gives peak memory. Neither side's import is timed. `--large-gb` adds a
+log of that size, mostly attachments, read by simtrack alone.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import math
+import pickle
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 from harness import compare
+from inspect_log import grow, make_log
 
-EPOCHS = 4
-TAGS = ("needs_information", "ready_for_action", "post_observation_continue", "completed")
-
-
-def make_log(folder: Path, samples: int, context: int) -> Path:
-    """Let Inspect run `samples` sample-epochs on its mock model and give the log's path.
-
-    `context` words are added to every prompt, to make transcripts longer.
-    """
-    stub_tokenizer()
-    from inspect_ai import Task, eval
-    from inspect_ai.dataset import Sample
-    from inspect_ai.model import ModelOutput, get_model
-    from inspect_ai.scorer import Score, accuracy, mean, scorer, stderr
-    from inspect_ai.solver import generate, solver
-
-    @scorer(metrics={"clean": [mean()], "emitted": [mean()]})
-    def stage():
-        async def score(state, target):
-            text = state.output.completion.strip()
-            last = text.splitlines()[-1]
-            clean = last == f"<stage>{target.text}</stage>"
-            return Score(value={"clean": int(clean), "emitted": int("<stage>" in text)})
-
-        return score
-
-    @scorer(metrics=[accuracy(), stderr()])
-    def letter():
-        async def score(state, target):
-            text = state.output.completion
-            return Score(value="C" if target.text in text else "P" if "<stage>" in text else "I")
-
-        return score
-
-    @solver
-    def sometimes_fails():
-        async def solve(state, generate):
-            if hash_of(str(state.sample_id), state.epoch) % 97 == 0:
-                raise RuntimeError("upstream 502")
-            return await generate(state)
-
-        return solve
-
-    ids = samples // EPOCHS
-    dataset = [
-        Sample(
-            input=f"scenario {i // 4} checkpoint {i % 4}: " + "context " * context,
-            target=TAGS[i % 4],
-            id=f"sc{i // 4:03d}-cp{i % 4}",
-            metadata={"scenario": f"sc{i // 4:03d}", "stage": TAGS[i % 4], "duty": 1},
-        )
-        for i in range(ids)
-    ]
-    replies = (ModelOutput.from_content("mockllm/model", reply(k)) for k in itertools.count())
-    model = get_model("mockllm/model", custom_outputs=replies)
-    task = Task(
-        dataset=dataset,
-        solver=[sometimes_fails(), generate()],
-        scorer=[stage(), letter()],
-        epochs=EPOCHS,
-        name="stage_reports",
-    )
-    log = eval(
-        task,
-        model=model,
-        log_dir=str(folder),
-        display="none",
-        fail_on_error=False,
-        log_format="eval",
-    )[0]
-    return Path(log.location.removeprefix("file://"))
-
-
-def stub_tokenizer() -> None:
-    """Put a byte tokenizer in place of the one that Inspect would download."""
-    import tiktoken
-
-    tiny = tiktoken.Encoding(
-        "tiny",
-        pat_str=r"\s+|\S+",
-        mergeable_ranks={bytes([i]): i for i in range(256)},
-        special_tokens={},
-    )
-    tiktoken.get_encoding = lambda name: tiny
-    tiktoken.encoding_for_model = lambda name: tiny
-
-
-def hash_of(text: str, epoch: int) -> int:
-    return sum(ord(c) * (k + 1) for k, c in enumerate(text)) * 31 + epoch * 17
-
-
-def reply(k: int) -> str:
-    tag, other = TAGS[k // 3 % 4], TAGS[k * 7 % 4]
-    return (
-        f"Working on it.\n<stage>{tag}</stage>",
-        "Working on it.",
-        f"Working.\n<stage>{other}</stage>",
-        f"<stage>{tag}</stage>\nAnything else?",
-    )[k * 13 % 11 % 4]
-
+#: Above this, one pair in processes of their own: samples_df takes minutes.
+IN_TURN_MAX_SAMPLES = 5000
 
 Rows = dict[tuple[str, int, str], tuple[float, bool]]
 
@@ -161,15 +68,17 @@ def rows_of_ours(records: Any) -> Rows:
 
 
 def assert_equal(records: Any, frame: Any) -> None:
+    assert_same(rows_of_ours(records), rows_of_inspect(frame))
+
+
+def assert_same(ours: Rows, theirs: Rows) -> None:
     """Check id, epoch, score and error of every sample, on every metric."""
-    ours, theirs = rows_of_ours(records), rows_of_inspect(frame)
     assert ours.keys() == theirs.keys(), "the two readers disagree on which trials there are"
     for key, (value, errored) in ours.items():
         their_value, their_error = theirs[key]
         same = value == their_value or (math.isnan(value) and math.isnan(their_value))
         assert same, (key, value, their_value)
         assert errored == their_error, (key, errored, their_error)
-    print(f"equal on {len(ours)} readings of {len(frame)} samples")
 
 
 def import_seconds(module: str) -> float:
@@ -178,39 +87,119 @@ def import_seconds(module: str) -> float:
     return float(out.stdout.split()[-1])
 
 
+def read(side: str, detail: str, log: Path) -> Any:
+    """Read a log by one side, its imports done before."""
+    if side == "simtrack":
+        from simtrack.logs import read_log
+
+        return read_log(log, detail="samples" if detail == "full" else "summaries")
+    from inspect_ai.analysis import samples_df
+
+    return samples_df(str(log), full=detail == "full", quiet=True)
+
+
+def child(side: str, detail: str, log: Path, out: Path) -> None:
+    """Read once, in this process: print seconds and peak memory, leave the rows in a file."""
+    if side == "simtrack":
+        import simtrack.logs  # noqa: F401
+    else:
+        import inspect_ai.analysis  # noqa: F401
+    before = peak_mb()
+    start = time.perf_counter()
+    answer = read(side, detail, log)
+    seconds = time.perf_counter() - start
+    print(json.dumps({"s": seconds, "before_mb": before, "peak_mb": peak_mb()}))
+    rows = rows_of_ours(answer) if side == "simtrack" else rows_of_inspect(answer)
+    out.write_bytes(pickle.dumps(rows))
+
+
+def peak_mb() -> float:
+    """Give the peak memory of this process; getrusage would count that of the one before exec."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+
+def alone(side: str, detail: str, log: Path) -> tuple[dict[str, float], Rows]:
+    """Let a process of its own read a log: its figures, and its rows."""
+    with tempfile.NamedTemporaryFile() as out:
+        command = [sys.executable, __file__, "--child", side, detail, str(log), out.name]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return json.loads(done.stdout.splitlines()[-1]), pickle.loads(Path(out.name).read_bytes())
+
+
+def side_by_side(detail: str, log: Path) -> None:
+    """Read by each side in a process of its own, hold the rows against each other, print both."""
+    ours, our_rows = alone("simtrack", detail, log)
+    theirs, their_rows = alone("inspect_ai", detail, log)
+    assert_same(our_rows, their_rows)
+    print(f"{detail}, one process each; equal on {len(our_rows)} readings")
+    for name, found in (("simtrack", ours), ("inspect_ai", theirs)):
+        print(
+            f"  {name:10} {found['s']:8.3f} s   peak {found['peak_mb']:6.0f} MB, "
+            f"{found['before_mb']:.0f} MB of it by imports"
+        )
+    print(f"  inspect_ai / simtrack = {theirs['s'] / ours['s']:.1f} in time", flush=True)
+
+
+def in_turn(log: Path, pairs: int) -> None:
+    for detail in ("full", "summaries"):
+        compare(
+            f"{detail}: read_log against samples_df",
+            lambda detail=detail: read("simtrack", detail, log),
+            lambda detail=detail: read("inspect_ai", detail, log),
+            equal=assert_equal,
+            pairs=pairs,
+        )
+
+
+def large(real: Path, gigabytes: float, folder: Path) -> None:
+    """Read a log of so many GB, mostly attachments: 2,000 samples."""
+    samples = 2000
+    # Random base64 packs to three quarters.
+    attached = int(gigabytes * 1e9 / samples / 0.757)
+    log = grow(real, samples, folder / "large.eval", attached)
+    size = log.stat().st_size
+    for detail in ("full", "summaries"):
+        found, rows = alone("simtrack", detail, log)
+        print(
+            f"{size / 1e9:.2f} GB, {samples} samples, {detail}: {found['s']:.1f} s, "
+            f"peak {found['peak_mb']:.0f} MB, {len(rows)} readings",
+            flush=True,
+        )
+    log.unlink()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=2000)
+    parser.add_argument("--run", type=int, default=200, help="samples that Inspect itself runs")
     parser.add_argument("--log", type=Path, help="a log that this script made before")
     parser.add_argument("--context", type=int, default=0, help="words to add to a prompt")
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--keep", type=Path, help="folder to make the log in")
+    parser.add_argument("--large-gb", type=float, default=0)
+    parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        log = options.log or make_log(
-            options.keep or Path(folder), options.samples, options.context
+    if options.child:
+        side, detail, log, out = options.child
+        return child(side, detail, Path(log), Path(out))
+    with tempfile.TemporaryDirectory() as made:
+        folder = options.keep or Path(made)
+        log = real = options.log or make_log(
+            folder, min(options.samples, options.run), options.context
         )
-        from inspect_ai.analysis import samples_df
-
-        from simtrack.logs import read_log
-
+        if options.samples > options.run and not options.log:
+            log = grow(real, options.samples, folder / f"grown_{options.samples}.eval")
         print(f"{log.name}: {log.stat().st_size / 1e6:.2f} MB")
-        compare(
-            "all samples: read_log against samples_df(full=True)",
-            lambda: read_log(log),
-            lambda: samples_df(str(log), full=True, quiet=True),
-            equal=assert_equal,
-            pairs=options.pairs,
-        )
-        compare(
-            "summaries: read_log(detail='summaries') against samples_df()",
-            lambda: read_log(log, detail="summaries"),
-            lambda: samples_df(str(log), quiet=True),
-            equal=assert_equal,
-            pairs=options.pairs,
-        )
+        if options.samples <= IN_TURN_MAX_SAMPLES:
+            in_turn(log, options.pairs)
+        for detail in ("full", "summaries"):
+            side_by_side(detail, log)
+        if options.large_gb:
+            large(real, options.large_gb, folder)
     for module in ("inspect_ai.analysis", "simtrack.logs"):
         print(f"import {module}: {import_seconds(module):.2f} s, not in the times above")
+    return None
 
 
 if __name__ == "__main__":
