@@ -26,7 +26,6 @@ __all__ = [
     "Placement",
     "ProgressStyle",
     "Side",
-    "StateMeasure",
     "Status",
     "Stopped",
     "Turns",
@@ -67,8 +66,6 @@ Placement = Literal["end", "line"]
 ProgressStyle = Literal["auto", "plain", "quiet"]
 #: Which ends an interval has. A one-sided bound spends all of 1 - level on its one end.
 Side = Literal["two-sided", "lower", "upper"]
-#: What a StateTrack log shows: recall against compliance, recovery, or a changed rule.
-StateMeasure = Literal["recall", "recovery", "change"]
 #: What became of one planned opportunity. Four kinds of "no score" are kept apart on purpose.
 Status = Literal[
     "scored",

@@ -1,7 +1,8 @@
 """The estimands of StateTrack and ReBIND, as data; `catalogue` merges them into the one table.
 
 Factor names: `task` "1" where the immediate task was done, `joint` "1" where task and rule both
-held (strict joint), `r` "1" where the rule was recalled; `depth` in turns; `load` the number of marker clauses; `condition` immediate or
+held (strict joint), `r` "1" where the rule was recalled; `depth` in turns; `load` the number of
+marker clauses; `condition` immediate or
 delayed revocation; `spec` "full" or "ablated"; `c1`, `c2` "1" where that constraint held.
 """
 
@@ -152,7 +153,8 @@ _ENTRIES: tuple[Estimand | Contrast | Unavailable, ...] = (
                 "StateTrack §3, App. J"),
     Unavailable("fleiss_kappa", "the labels of all raters: inference.fleiss_kappa", "κ",
                 "StateTrack App. A, J"),
-    Unavailable("percent_agreement", "the labels of two raters: scoring.judge_agreement", source="StateTrack App. J"),
+    Unavailable("percent_agreement", "the labels of two raters: scoring.judge_agreement",
+                source="StateTrack App. J"),
     Unavailable("self_preference", "paired labels of two judges: scoring.self_preference",
                 source="StateTrack App. J"),
     Unavailable("kendall_tau", "one number a model: inference.kendall_tau", "τ",
