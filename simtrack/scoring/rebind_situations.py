@@ -1,0 +1,178 @@
+"""What binds in each row, and what was revoked? From labels alone, before replies are read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simtrack.errors import DataError, InputError
+from simtrack.records import Records
+from simtrack.scoring.attribution import RowClause, Situation
+from simtrack.scoring.rebind_protocol import ClauseRule, RebindProtocol
+
+__all__ = ["Situations", "situations_of"]
+
+_NAMED = ("function", "class", "method", "decorated", "imports", "calls", "attribute", "keyword",
+          "binds")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Situations:
+    """Which situation is each row in?
+
+    Attributes
+    ----------
+    kinds : tuple of Situation
+        The different ones.
+    codes : int64 array, shape (rows,)
+        Index into `kinds`.
+    digest : str
+        SHA-256 of the situations of all rows in their order.
+    """
+
+    kinds: tuple[Situation, ...]
+    codes: NDArray[np.int64]
+    digest: str
+
+    def has_revoked(self) -> NDArray[np.bool_]:
+        """Say for each row whether a clause was revoked in it; the others are control."""
+        return np.array([bool(kind.revoked) for kind in self.kinds], dtype=bool)[self.codes]
+
+
+def situations_of(records: Records, protocol: RebindProtocol) -> Situations:
+    """Write out the clauses of every row: which are in force at its end, and which were revoked.
+
+    Raises
+    ------
+    InputError
+        A column that the protocol names is not there.
+    DataError
+        A row names a revoked or replaced clause that it does not have, has two clauses of one name,
+        or lacks a label that a check names.
+    """
+    names = sorted(protocol.columns())
+    if protocol.revoked in records.factors:
+        names.append(protocol.revoked)
+    elif not any(rule.revoked_when for rule in protocol.clauses):
+        cure = "Name it in the protocol (revoked = …), or say revoked_when for a clause."
+        known = ", ".join(sorted(records.factors))
+        raise InputError("the column of revoked clauses", f"one of {known}",
+                         repr(protocol.revoked), cure=cure)  # fmt: skip
+    factors = [records.factor(name) for name in names]
+    if not factors:
+        codes = np.zeros(len(records), dtype=np.int64)
+        table = np.zeros((min(len(records), 1), 0), dtype=np.int32)
+        first = np.zeros(len(table), dtype=np.int64)
+    else:
+        stacked = np.stack([factor.codes for factor in factors], axis=1)
+        table, first, codes = np.unique(stacked, axis=0, return_index=True, return_inverse=True)
+    kinds = []
+    for line, row in zip(table.tolist(), first.tolist(), strict=True):
+        pairs = zip(names, factors, line, strict=True)
+        labels = {name: factor.levels[code] for name, factor, code in pairs if code >= 0}
+        kinds.append(_situation(labels, protocol, f"row {row + 1}"))
+    return Situations(tuple(kinds), codes.reshape(-1), _digest(kinds, codes))
+
+
+def _situation(labels: Mapping[str, str], protocol: RebindProtocol, where: str) -> Situation:
+    clauses: dict[str, RowClause] = {}
+    revoked: set[str] = set()
+    short: dict[str, str] = {}
+    for rule in protocol.clauses:
+        if not _applies(rule.when, labels):
+            continue
+        for value in _values(rule, labels, protocol.separator):
+            clause = _clause(rule, value, labels, protocol.separator, where)
+            if clause.id in clauses:
+                raise DataError(f"{where} has the clause {clause.id!r} twice. Name it once.")
+            clauses[clause.id] = clause
+            short.setdefault(value or rule.id, clause.id)
+            if rule.revoked_when and _applies(rule.revoked_when, labels):
+                revoked.add(clause.id)
+    told = labels.get(protocol.revoked, "") if protocol.revoked else ""
+    revoked |= {_known(n, clauses, short, where) for n in _split(told, protocol.separator)}
+    linked = [_linked(c, clauses, short, where) for c in clauses.values()]
+    return Situation(
+        tuple(c for c in linked if c.id not in revoked),
+        tuple(c for c in linked if c.id in revoked),
+    )
+
+
+def _applies(condition: Mapping[str, tuple[str, ...]], labels: Mapping[str, str]) -> bool:
+    return all(labels.get(name) in wanted for name, wanted in condition.items())
+
+
+def _values(rule: ClauseRule, labels: Mapping[str, str], separator: str) -> list[str]:
+    """Give the labels that make a clause each; one empty one for a rule of one clause."""
+    return _split(labels.get(rule.each, ""), separator) if rule.each else [""]
+
+
+def _split(told: str, separator: str) -> list[str]:
+    return [part.strip() for part in told.split(separator) if part.strip()]
+
+
+def _clause(
+    rule: ClauseRule, value: str, labels: Mapping[str, str], separator: str, where: str
+) -> RowClause:
+    filling = {**labels, "each": value}
+    missing = (rule.check.places() | rule.columns()) - set(filling) - {rule.each}
+    missing -= set(rule.when) | set(rule.revoked_when)
+    lists = [
+        [part for told in listed for part in _split(_filled(told, filling), separator)]
+        for listed in (rule.words, rule.replaces, rule.covers)
+    ]
+    if needed := sorted(missing & rule.check.places()):
+        raise DataError(
+            f"{where} has no label in {needed[0]}, which the check of clause {rule.id!r} names. "
+            "Label it, or say `when` the clause applies."
+        )
+    check = rule.check.filled(filling)
+    named = [part.name for part in check.positives() if part.kind in _NAMED]
+    words = tuple(dict.fromkeys(lists[0] or named))
+    name = f"{rule.id}:{value}" if rule.each else rule.id
+    return RowClause(name, rule.id, check, words, tuple(lists[1]), tuple(lists[2]))
+
+
+def _filled(told: str, labels: Mapping[str, str]) -> str:
+    """Put labels in the place of {column}; a column without a label leaves nothing."""
+    for name, label in labels.items():
+        told = told.replace(f"{{{name}}}", label)
+    return "" if told.startswith("{") and told.endswith("}") else told
+
+
+def _linked(
+    clause: RowClause, clauses: Mapping[str, RowClause], short: Mapping[str, str], where: str
+) -> RowClause:
+    replaces, covers = (
+        tuple(_known(name, clauses, short, where) for name in listed)
+        for listed in (clause.replaces, clause.covers)
+    )
+    return RowClause(clause.id, clause.family, clause.check, clause.words, replaces, covers)
+
+
+def _known(
+    name: str, clauses: Mapping[str, RowClause], short: Mapping[str, str], where: str
+) -> str:
+    if name in clauses:
+        return name
+    if name in short:
+        return short[name]
+    known = ", ".join(clauses) or "none"
+    raise DataError(f"{where} names the clause {name!r}, but has {known}. Mend the label.")
+
+
+def _digest(kinds: list[Situation], codes: NDArray[np.int64]) -> str:
+    plain = [
+        [
+            [[c.id, c.check.to_dict(), c.words, c.replaces, c.covers] for c in side]
+            for side in (kind.in_force, kind.revoked)
+        ]
+        for kind in kinds
+    ]
+    rows = codes.reshape(-1).tolist()
+    return hashlib.sha256(json.dumps([plain, rows], sort_keys=True).encode()).hexdigest()
