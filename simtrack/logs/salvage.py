@@ -10,7 +10,7 @@ from typing import BinaryIO
 from simtrack.errors import DataError
 from simtrack.logs.columns import listed
 from simtrack.logs.inflate import RATIO_MAX
-from simtrack.logs.zips import TOTAL_FLOOR_BYTES, Archive, Member
+from simtrack.logs.zips import TOTAL_FLOOR_BYTES, Archive, Member, shown
 
 __all__ = ["SalvagedArchive"]
 
@@ -66,7 +66,7 @@ class SalvagedArchive(Archive):
         if self.outdated:
             notes.append(
                 f"salvaged: of {len(self.outdated)} members the newest copy is not whole and an "
-                f"older one is read ({listed(self.outdated, 5)})"
+                f"older one is read ({listed([*map(shown, self.outdated)], 5)})"
             )
         if self.skipped_bytes:
             notes.append(f"salvaged: {self.skipped_bytes} bytes belong to no whole member")
@@ -75,8 +75,8 @@ class SalvagedArchive(Archive):
     def _told_lost(self) -> str:
         if not self.lost:
             return "none was found damaged"
-        shown = listed([f"{name}: {why}" for name, why in self.lost], 5)
-        return f"{len(self.lost)} lost ({shown})"
+        told = listed([f"{shown(name)}: {why}" for name, why in self.lost], 5)
+        return f"{len(self.lost)} lost ({told})"
 
     def _directory(self) -> Iterator[Member]:
         """Yield the whole members in file order; this is what `Archive` builds upon."""

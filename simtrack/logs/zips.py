@@ -10,7 +10,7 @@ from typing import BinaryIO, NamedTuple
 from simtrack.errors import DataError
 from simtrack.logs.inflate import RATIO_MAX, inflate
 
-__all__ = ["Archive", "Member"]
+__all__ = ["Archive", "Member", "shown"]
 
 _END = struct.Struct("<4s4H2LH")
 _END64 = struct.Struct("<4sQ2H2L4Q")
@@ -24,6 +24,8 @@ _COMMENT_MAX = 0xFFFF
 MEMBERS_MAX = 4_000_000
 #: An archive may declare this many bytes in all, or this many times its own length.
 TOTAL_FLOOR_BYTES = 256 << 20
+#: Longer names are cut in messages.
+_SHOWN = 80
 #: The slack read behind a local header, so that most members take one read.
 _EXTRA_GUESS = 64
 
@@ -43,6 +45,18 @@ class Member(NamedTuple):
     packed: int
     size: int
     offset: int
+
+
+def shown(name: str) -> str:
+    r"""Give a member's name as a message may hold it: short, without what a terminal would obey.
+
+    Examples
+    --------
+    >>> print(shown("samples/q1_epoch_1.json"), shown("a" + chr(27) + "[2J" + chr(10) + "b"))
+    samples/q1_epoch_1.json a\x1b[2J\nb
+    """
+    short = name if len(name) <= _SHOWN else name[: _SHOWN - 1] + "…"
+    return short if short.isprintable() else repr(short)[1:-1]
 
 
 class Archive:
@@ -201,7 +215,7 @@ class Archive:
         return int(wide[7]), int(wide[8]), int(wide[9])
 
     def _named(self, member: Member) -> str:
-        return f"{self._label}: member {member.name!r}"
+        return f"{self._label}: member '{shown(member.name)}'"
 
     def _refusal(self, why: str) -> DataError:
         return DataError(f"{self._label}: this zip cannot be trusted: {why}. Copy it again.")

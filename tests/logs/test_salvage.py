@@ -110,6 +110,58 @@ def test_of_equal_names_the_last_whole_one_counts(zips, log_parts, write):
     assert values(broken)["a"] == 1.0
 
 
+def test_an_older_copy_is_told_where_the_newest_is_damaged(zips, log_parts, write):
+    entry, zip_bytes = zips
+    header, sample = log_parts
+    name = "samples/a_epoch_1.json"
+    newest = json.dumps(sample("a", 1)).encode()
+    data = zip_bytes([
+        entry("header.json", json.dumps(header()).encode()),
+        entry(name, json.dumps(sample("a", 0)).encode()),
+        entry(name, newest),
+        entry("samples/b_epoch_1.json", json.dumps(sample("b", 1)).encode()),
+    ])  # fmt: skip
+    at = data.rindex(newest)
+    records = read_log(write(data[:at] + b"[" + data[at + 1 :]), salvage=True)
+    assert records.numbers["value"].tolist() == [0, 1]
+    assert any(f"older one is read ({name})" in note for note in records.notes)
+
+
+def test_samples_that_only_summaries_hold_may_have_been_invalidated(zips, log_parts, write):
+    entry, zip_bytes = zips
+    header, sample = log_parts
+    data = zip_bytes([
+        entry("header.json", json.dumps(header(invalidated=True)).encode()),
+        entry("samples/a_epoch_1.json", json.dumps(sample("a", 1)).encode(), crc=1),
+        entry("summaries.json", json.dumps([sample("a", 1)]).encode()),
+    ])  # fmt: skip
+    notes = read_log(write(data), salvage=True).notes
+    assert any("do not say which samples were invalidated" in note for note in notes)
+
+
+@pytest.mark.parametrize("salvage", [False, True])
+def test_names_of_members_cannot_fill_or_steer_a_terminal(zips, log_parts, write, salvage):
+    entry, zip_bytes = zips
+    header, sample = log_parts
+    name = "samples/\x1b[2J\n" + "x" * 60_000 + ".json"
+    data = zip_bytes([
+        entry("header.json", json.dumps(header()).encode()),
+        entry(name, json.dumps(sample("a", 1)).encode(), crc=1),
+        entry("samples/b.json", b'{"id": 1}'),
+    ])  # fmt: skip
+    with pytest.raises(DataError) as caught:
+        read_log(write(data), salvage=salvage)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 400
+    damaged = zip_bytes([
+        entry(name, json.dumps(sample("a", 1)).encode(), crc=1), entry("x", b"{}")
+    ])  # fmt: skip
+    with pytest.raises(DataError) as caught:
+        read_log(write(damaged), salvage=salvage)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 400
+
+
 def test_streamed_members_are_found_by_their_descriptors(zips, log_parts, write):
     class Pipe(io.BytesIO):
         def seekable(self):

@@ -17,7 +17,7 @@ from simtrack.logs.decode import Decoded, decode
 from simtrack.logs.inspect.changes import version_of
 from simtrack.logs.inspect.fields import Header, JsonLog, Sample
 from simtrack.logs.salvage import SalvagedArchive
-from simtrack.logs.zips import Archive
+from simtrack.logs.zips import Archive, shown
 from simtrack.options import Detail
 
 __all__ = ["InspectLog", "open_archive", "open_object"]
@@ -76,7 +76,7 @@ def open_archive(
         detail = "samples" if lost else detail
         name = next((n for n in (_HEADER, _START) if n in archive.members), None)
         if name is None:
-            held = ", ".join(list(archive.members)[:3]) or "nothing"
+            held = ", ".join(map(shown, list(archive.members)[:3])) or "nothing"
             raise UnknownFormat(
                 f"{label}: a zip archive, but not an Inspect log: it holds {held} and no "
                 "header.json. Give a .eval file, or unpack the tables in it."
@@ -117,7 +117,7 @@ def _samples(
         return _summaries(archive, label, finished, seen), [
             "read from the summaries, where Inspect may cut long metadata or leave stale rows"
         ]
-    samples = [decode(archive.read(n), kind, f"{label}: {n}", seen) for n in names]
+    samples = [decode(archive.read(n), kind, f"{label}: {shown(n)}", seen) for n in names]
     if finished and samples and not isinstance(archive, SalvagedArchive):
         return samples, []
     have = {(s.id, s.epoch) for s in samples}
