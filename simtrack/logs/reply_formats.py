@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from simtrack.errors import DataError
-from simtrack.logs import inspect, tables
+from simtrack.logs import inspect, lm_eval, tables, tau
 from simtrack.logs.content import Content
 from simtrack.logs.formats import Request
 from simtrack.options import Turns
@@ -29,6 +29,22 @@ def _inspect_object(
 ) -> Replies:
     log = inspect.open_object(content.data, label, inspect.JsonReplyLog)
     return inspect.to_replies(log, turns=turns, scores=request.scores)
+
+
+def _tau_first(path: Path, content: Content, label: str, request: Request, turns: Turns) -> Replies:
+    return tau.first_replies(content.data, label, turns)
+
+
+def _tau_second(
+    path: Path, content: Content, label: str, request: Request, turns: Turns
+) -> Replies:
+    if "info" not in content.keys:
+        return tau.simulation_replies(content.data, label, turns)
+    return tau.second_replies(path, content.data, label, turns)
+
+
+def _lm_eval(path: Path, content: Content, label: str, request: Request, turns: Turns) -> Replies:
+    return lm_eval.sample_replies(path, content.data, label, turns, salvage=request.salvage)
 
 
 def _table(path: Path, content: Content, label: str, request: Request, turns: Turns) -> Replies:
@@ -58,6 +74,9 @@ def _utf8(content: Content, label: str) -> str:
 REPLY_READERS: dict[str, ReplyReader] = {
     "Inspect .eval": _inspect_archive,
     "Inspect .json": _inspect_object,
+    "tau-bench": _tau_first,
+    "tau2-bench": _tau_second,
+    "lm-eval samples": _lm_eval,
     "JSON lines": _table,
     "JSON array": _table,
     "CSV": _table,

@@ -129,11 +129,88 @@ def test_refusals_name_the_file_and_the_cure(tmp_path) -> None:
     path.write_text('{"id": "a", "reply": 3}\n', encoding="utf-8")
     with pytest.raises(DataError, match=r"line 1: column 'reply' must hold text, got int"):
         read_replies(path)
-    taken = [{"task_id": 1, "reward": 1.0, "info": {}, "traj": [], "trial": 0}]
-    tau = tmp_path / "tau.json"
-    tau.write_text(json.dumps(taken), encoding="utf-8")
-    with pytest.raises(DataError, match=r"no replies are read from tau-bench logs"):
-        read_replies(tau)
+    helm = tmp_path / "helm.json"
+    helm.write_text(json.dumps([{"instance_id": "id1", "stats": []}]), encoding="utf-8")
+    with pytest.raises(DataError, match=r"no replies are read from HELM logs, but from Inspect"):
+        read_replies(helm)
+
+
+def _call(name):
+    return [{"id": "1", "type": "function", "function": {"name": name, "arguments": "{}"}}]
+
+
+def test_tau_bench_gives_its_messages(tmp_path) -> None:
+    traj = [
+        {"role": "system", "content": "rules"},
+        {"role": "user", "content": "hello"},
+        {"role": "assistant", "content": None, "tool_calls": _call("book")},
+        {"role": "tool", "content": "ok"},
+        {"role": "assistant", "content": "Booked."},
+        {"role": "user", "content": "###STOP###"},
+    ]
+    trials = [
+        {"task_id": 7, "reward": 1.0, "info": {}, "traj": traj, "trial": 0},
+        {"task_id": 8, "reward": 0.0, "info": {"error": "502"}, "traj": traj[:3], "trial": 0},
+    ]
+    path = tmp_path / "tau.json"
+    path.write_text(json.dumps(trials), encoding="utf-8")
+    last = read_replies(path)
+    assert list(last.texts) == ["Booked.", None]
+    assert last.records.factors["status"].values() == ["scored", "errored"]
+    assert last.verdicts["success"][0] == 1.0
+    every = read_replies(path, turns="all")
+    assert every.records.factors["role"].values()[:5] == [
+        "user", "assistant", "tool", "assistant", "user"
+    ]  # fmt: skip
+    assert list(every.calls)[1] == ("book",)
+    assert list(every.texts)[1] == ""  # a call without words is a reply
+    assert every.records.factors["trajectory"].values()[-1] == "8/0"
+    assert every.records.factors["ended"].values()[-1] == "errored"
+
+
+def test_tau2_bench_gives_its_messages(tmp_path) -> None:
+    messages = [
+        {"role": "assistant", "content": "Hi!"},
+        {"role": "user", "content": None, "tool_calls": [{"id": "1", "name": "reboot"}]},
+        {"role": "assistant", "content": "Done?", "tool_calls": None},
+    ]
+    simulation = {
+        "id": "s", "task_id": "t1", "trial": 0, "termination_reason": "user_stop",
+        "reward_info": {"reward": 1.0}, "messages": messages,
+    }  # fmt: skip
+    whole = {"info": {"num_trials": 2}, "tasks": [{"id": "t1"}], "timestamp": "now",
+             "simulations": [simulation]}  # fmt: skip
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(whole), encoding="utf-8")
+    found = read_replies(path, turns="all")
+    assert list(found.calls) == [(), ("reboot",), ()]
+    assert found.records.losses.by_kind() == {"missing": 1}
+    assert list(read_replies(path).texts) == ["Done?"]
+    alone = tmp_path / "s.json"
+    alone.write_text(json.dumps(simulation), encoding="utf-8")
+    assert list(read_replies(alone).texts) == ["Done?"]
+
+
+def test_lm_eval_gives_answers_once_for_all_filters(tmp_path) -> None:
+    lines = [
+        {"doc_id": k, "doc": {}, "target": "x", "arguments": [], "filter": f, "metrics": ["em"],
+         "resps": [["one", "two"]] if k == 0 else [["three"]], "filtered_resps": ["o"], "em": v}
+        for f, v in (("strict", 0.0), ("flexible", 1.0))
+        for k in range(2)
+    ]  # fmt: skip
+    path = tmp_path / "samples_quiz_2025-01-01T00-00-00.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    found = read_replies(path)
+    assert list(found.texts) == ["one", "two", "three"]
+    assert found.records.factors["repetition"].values() == ["1", "2", "1"]
+    assert found.verdicts["em,strict"].tolist()[::2] == [0.0, 0.0]
+    assert found.verdicts["em,flexible"].tolist()[::2] == [1.0, 1.0]
+    assert np.isnan(found.verdicts["em,strict"][1])
+    for line in lines:
+        line["resps"] = [[[-1.5, True]]]
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    with pytest.raises(DataError, match="line 1: resps hold log-likelihoods, no words"):
+        read_replies(path)
 
 
 def test_a_folder_stacks_its_files(log) -> None:

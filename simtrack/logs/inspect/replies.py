@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
-from simtrack.counts import Factor
+from simtrack.logs import transcripts
 from simtrack.logs.inspect.fields import Header, Sample
 from simtrack.logs.inspect.source import InspectLog
 from simtrack.logs.inspect.table import to_records
 from simtrack.options import Turns
-from simtrack.records import Records, Replies
+from simtrack.records import Replies
 
 __all__ = ["JsonReplyLog", "ReplySample", "to_replies"]
 
 _ATTACHED = "attachment://"
-#: Columns of the trial table that belong to a reading of a trial, not to a reply.
-_OF_READINGS = ("metric", "reason", "status")
-#: What a log says of a trial that has a reply all the same.
-_WITH_REPLY = frozenset({"scored", "unscored", "limited"})
-_ROLES = ("user", "assistant", "tool")
 
 
 class Call(Struct, gc=False):
@@ -76,70 +68,31 @@ def to_replies(
     A sample that errored or was invalidated has no valid reply, whatever its messages hold.
     """
     table = to_records(log, scores=scores, lenient=True)
-    width = max(len(table.factors["metric"].levels), 1)
-    rows = len(log.samples)
-    first = np.arange(rows, dtype=np.intp) * width
-    status, reason = table.factors["status"], table.factors["reason"]
-    lost = [level not in _WITH_REPLY for level in status.levels]
-    is_lost = np.array(lost, dtype=bool)[status.codes[first]]
-    verdicts = {
-        name: table.numbers["value"].reshape(rows, width)[:, k]
-        for k, name in enumerate(table.factors["metric"].levels)
-    }
-    labels = {n: f.take(first) for n, f in table.factors.items() if n not in _OF_READINGS}
-    scored = Factor.constant("scored", rows)
-    labels["status"] = Factor.concatenate([status.take(first), scored]).take(
-        np.where(is_lost, np.arange(rows), rows + np.arange(rows))
-    )
-    labels["reason"] = Factor(
-        reason.levels, np.where(is_lost, reason.codes[first], np.int32(-1)).astype(np.int32)
-    )
-    numbers = {n: v[first] for n, v in table.numbers.items() if n != "value"}
-    losses = _once(table)
-    notes = tuple(dict.fromkeys(table.notes))
-    base = Records(labels, numbers, losses, kind="reply", notes=notes)
+    return transcripts.to_replies(table, [_dialogue(s, turns) for s in log.samples], turns)
+
+
+def _dialogue(sample: Any, turns: Turns) -> transcripts.Dialogue:
+    name = f"{sample.id}/{sample.epoch}"
     if turns == "all":
-        return _every_turn(log, base, verdicts)
-    said = [(None, None) if gone else _last(sample)
-            for sample, gone in zip(log.samples, is_lost.tolist(), strict=True)]  # fmt: skip
-    missing = np.array([text is None for text, _ in said]) & ~is_lost
-    base = _without_reply(base, missing)
-    return Replies(base, [text for text, _ in said], [call for _, call in said], verdicts)
+        found = getattr(sample, "messages", None) or ()
+        messages = [transcripts.Said(m.role, _said(m, sample), _called(m)) for m in found]
+        return transcripts.Dialogue(name, messages)
+    return transcripts.Dialogue(name, last=_last(sample))
 
 
-def _once(table: Records) -> Any:
-    """Keep the losses of one metric: they are counted once for each."""
-    levels = table.factors["metric"].levels
-    first = levels[0] if levels else None
-    kept = [
-        replace(loss, where=tuple(kv for kv in loss.where if kv[0] != "metric"))
-        for loss in table.losses.entries
-        if dict(loss.where).get("metric") in (first, None, "(none)")
-    ]
-    return type(table.losses).of(kept)
-
-
-def _without_reply(base: Records, missing: NDArray[np.bool_]) -> Records:
-    if not missing.any():
-        return base
-    status = Factor.concatenate([base.factors["status"], Factor.constant("missing", len(base))])
-    reason = Factor.concatenate(
-        [base.factors["reason"], Factor.constant("the sample holds no reply", len(base))]
-    )
-    rows = np.where(missing, len(base) + np.arange(len(base)), np.arange(len(base)))
-    return base.with_factors(status=status.take(rows), reason=reason.take(rows))
-
-
-def _last(sample: Any) -> tuple[str | None, tuple[str, ...] | None]:
-    """Give the words and the tool calls of the last reply of a sample."""
-    output = sample.output
-    if output is None or not output.choices:
-        text = output.completion if output is not None else None
-        return (None if text is None else _whole(text, sample)), None
+def _last(sample: Any) -> transcripts.Said | None:
+    """Give the last reply of a sample; a summary has none."""
+    output = getattr(sample, "output", None)
+    if output is None:
+        return None
+    if not output.choices:
+        text = output.completion
+        said = None if text is None else _whole(text, sample)
+        return None if said is None else transcripts.Said("assistant", said, None)
     message = output.choices[0].message
     if message is None:
-        return None, None
-    return _said(message, sample), _called(message)
+        return None
+    return transcripts.Said("assistant", _said(message, sample), _called(message))
 
 
 def _said(message: Message, sample: Any) -> str:
@@ -165,40 +118,3 @@ def _whole(text: str, sample: Any) -> str:
 
 def _called(message: Message) -> tuple[str, ...]:
     return tuple(call.function for call in message.tool_calls or ())
-
-
-def _every_turn(
-    log: InspectLog, base: Records, verdicts: Mapping[str, NDArray[np.float64]]
-) -> Replies:
-    """Give one row a message; a sample without any keeps one row, and its status."""
-    texts: list[str | None] = []
-    calls: list[tuple[str, ...] | None] = []
-    roles: list[str | None] = []
-    row_of: list[int] = []
-    turn_of: list[str] = []
-    for row, sample in enumerate(log.samples):
-        found: Sequence[Message] = getattr(sample, "messages", None) or ()
-        messages = [m for m in found if m.role in _ROLES]
-        for message in messages:
-            texts.append(_said(message, sample))
-            calls.append(_called(message))
-            roles.append(message.role)
-        if not messages:
-            texts.append(None)
-            calls.append(None)
-            roles.append(None)
-        row_of += [row] * max(len(messages), 1)
-        turn_of += map(str, range(max(len(messages), 1)))
-    index = np.array(row_of, dtype=np.intp)
-    ids = Factor.from_values([f"{sample.id}/{sample.epoch}" for sample in log.samples])
-    there = np.array([role is not None for role in roles])
-    ended = base.factors["status"]
-    missing = Factor.concatenate([Factor.constant("scored", len(base)), ended])
-    records = base.take(index).with_factors(
-        trajectory=ids.take(index),
-        turn=Factor.from_values(turn_of),
-        role=Factor.from_values(roles),
-        ended=ended.take(index),
-        status=missing.take(np.where(there, 0, len(base) + index)),
-    )
-    return Replies(records, texts, calls, {n: v[index] for n, v in verdicts.items()})

@@ -16,7 +16,7 @@ from simtrack.logs.tau.fields import FirstFile, Trial
 from simtrack.logs.tau.plan import missing_cells, numbered
 from simtrack.records import Records
 
-__all__ = ["SUCCESS_WITHIN", "read_first", "succeeded"]
+__all__ = ["SUCCESS_WITHIN", "open_first", "read_first", "succeeded", "trials_table"]
 
 #: The benchmark's own rule: a reward within this of 1 is a success.
 SUCCESS_WITHIN = 1e-6
@@ -36,10 +36,23 @@ def read_first(data: bytes, label: str, metric: str | Sequence[str] | None = Non
     errored. Metrics: "success" (default) and "reward".
     """
     seen = Decoded()
-    wrapped = b'{"trials":' + data + b"}"
-    trials = decode(wrapped, FirstFile, label, seen).trials
+    return trials_table(open_first(data, label, seen), label, seen, metric)
+
+
+def open_first(
+    data: bytes, label: str, seen: Decoded, kind: type[FirstFile] = FirstFile
+) -> list[Trial]:
+    """Decode the trajectories, of which `kind` names the fields that are read."""
+    trials = decode(b'{"trials":' + data + b"}", kind, label, seen).trials
     if not trials:
         raise DataError(f"{label}: empty: it holds no trajectory.")
+    return trials
+
+
+def trials_table(
+    trials: list[Trial], label: str, seen: Decoded, metric: str | Sequence[str] | None
+) -> Records:
+    """Make the trial table: one row a trajectory, in their order."""
     order = numbered([t.task_id for t in trials], [t.trial for t in trials])
     trials = [msgspec.structs.replace(t, trial=k) for t, k in zip(trials, order, strict=True)]
     cells = [(t.task_id, k) for t, k in zip(trials, order, strict=True)]

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-from simtrack.counts import Loss
 from simtrack.errors import DataError
 from simtrack.logs.content import UnknownFormat
 from simtrack.logs.decode import Decoded, decode
@@ -21,7 +20,7 @@ from simtrack.logs.tau.plan import missing_cells, numbered
 from simtrack.options import Detail
 from simtrack.records import Records
 
-__all__ = ["LIMITS", "LOST", "read_results", "read_simulation"]
+__all__ = ["LIMITS", "LOST", "open_results", "read_results", "read_simulation", "table_of"]
 
 #: Ends that say nothing about the agent's success: what each makes of the trial.
 LOST = {
@@ -55,15 +54,29 @@ def read_results(
     DataError
         A folder form without its folder, or a task and trial that occurs twice.
     """
+    results, simulations, notes = open_results(path, data, label, detail)
+    return table_of(results, simulations, label, metric, notes)
+
+
+def open_results(
+    path: Path,
+    data: bytes,
+    label: str,
+    detail: Detail = "samples",
+    *,
+    kind: type[Simulation] = Simulation,
+    file: type[Results] = Results,
+) -> tuple[Results, list[Simulation], list[str]]:
+    """Decode a results file of either form; `kind` and `file` name the fields that are read."""
     seen = Decoded()
-    results = decode(data, Results, label, seen)
-    simulations, lost, notes = _simulations(path, results, label, detail, seen)
+    results = decode(data, file, label, seen)
+    simulations, notes = _simulations(path, results, label, detail, seen, kind)
     if not results.tasks and not simulations:
         raise DataError(
             f"{label}: holds the plan of a tau2-bench run but neither tasks nor simulations: they "
             "lie in the folder simulations/ beside the original. Copy that folder too."
         )
-    return _table(results, simulations, lost, label, metric, [*notes, *seen.notes()])
+    return results, simulations, [*notes, *seen.notes()]
 
 
 def read_simulation(
@@ -85,26 +98,31 @@ def read_simulation(
     found = decode(data, Simulation, label, seen)
     note = "one simulation without its results.json: the plan and the model are not known"
     alone = Results(Info(num_trials=None))
-    return _table(alone, [found], [], label, metric, [note, *seen.notes()])
+    return table_of(alone, [found], label, metric, [note, *seen.notes()])
 
 
 def _simulations(
-    path: Path, results: Results, label: str, detail: Detail, seen: Decoded
-) -> tuple[list[Simulation], list[Loss], list[str]]:
-    """Give the simulations of either form, files that are lost, and notes."""
+    path: Path,
+    results: Results,
+    label: str,
+    detail: Detail,
+    seen: Decoded,
+    kind: type[Simulation],
+) -> tuple[list[Simulation], list[str]]:
+    """Give the simulations of either form, and notes."""
     index = results.simulation_index
     if results.simulations is not None and (results.simulations or not index):
-        return results.simulations, [], []
+        return results.simulations, []
     folder = path.parent / "simulations"
     files = sorted(folder.glob("*.json")) if folder.is_dir() else []
     if detail == "summaries" and index:
-        return index, [], ["read from the index of the simulations: no tokens, no reward factors"]
+        return index, ["read from the index of the simulations: no tokens, no reward factors"]
     if not files and index:
-        return index, [], ["the simulations are not beside the file: read from its index alone"]
+        return index, ["the simulations are not beside the file: read from its index alone"]
     found, broken = [], []
     for file in files:
         try:
-            found.append(decode(file.read_bytes(), Simulation, f"{label}: {file.name}", seen))
+            found.append(decode(file.read_bytes(), kind, f"{label}: {file.name}", seen))
         except DataError:
             broken.append(file.name)
     have = {s.id for s in found}
@@ -112,17 +130,17 @@ def _simulations(
     notes = [f"{len(only)} simulations are known from the index alone"] if only else []
     if broken:
         notes.append(f"{len(broken)} simulation files are damaged ({', '.join(broken[:5])})")
-    return found + only, [], notes
+    return found + only, notes
 
 
-def _table(
+def table_of(
     results: Results,
     simulations: Sequence[Simulation],
-    lost: Sequence[Loss],
     label: str,
     metric: str | Sequence[str] | None,
     notes: list[str],
 ) -> Records:
+    """Make the trial table: one row a simulation, in their order, and a loss a missing one."""
     order = numbered([s.task_id for s in simulations], [s.trial for s in simulations])
     rows = [msgspec.structs.replace(s, trial=k) for s, k in zip(simulations, order, strict=True)]
     cells = [(s.task_id, k) for s, k in zip(rows, order, strict=True)]
@@ -146,7 +164,7 @@ def _table(
         [*SIMULATION_COLUMNS, *extra],
         metrics,
         constants={name: take(results) for name, take in RUN_COLUMNS},
-        losses=[*lost, *absent],
+        losses=absent,
         notes=[*notes, *odd, *_notes(rows, planned * len(set(tasks)))],
     )
 
