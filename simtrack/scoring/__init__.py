@@ -1,8 +1,37 @@
 """Replies in, outcome codes out: reply parsers, oracles, and the schemes of the papers."""
 
+from simtrack.scoring.confusion import CrossTable, composition, confusion
+from simtrack.scoring.constraints import CONSTRAINT_KINDS, Constraint, Verdict
+from simtrack.scoring.cues import CueRule
 from simtrack.scoring.markers import Marker, Report
+from simtrack.scoring.obligations import ObligationProtocol, score_obligations
 from simtrack.scoring.oracle import Oracle, Rule, Truth
+from simtrack.scoring.positions import mid_task_trajectories, with_positions
 from simtrack.scoring.protocol import StageProtocol
 from simtrack.scoring.stageif import score_stageif
+from simtrack.scoring.statetrack import score_statetrack
+from simtrack.scoring.statetrack_protocol import ProbeRule, StateTrackProtocol
 
-__all__ = ["Marker", "Oracle", "Report", "Rule", "StageProtocol", "Truth", "score_stageif"]
+__all__ = [
+    "CONSTRAINT_KINDS",
+    "Constraint",
+    "CrossTable",
+    "CueRule",
+    "Marker",
+    "ObligationProtocol",
+    "Oracle",
+    "ProbeRule",
+    "Report",
+    "Rule",
+    "StageProtocol",
+    "StateTrackProtocol",
+    "Truth",
+    "Verdict",
+    "composition",
+    "confusion",
+    "mid_task_trajectories",
+    "score_obligations",
+    "score_stageif",
+    "score_statetrack",
+    "with_positions",
+]

@@ -123,13 +123,17 @@ class Marker:
         of_these = found if self._unique else anchored
         if len(of_these) == 1 == len(anchored) and self._is_last(text, anchored[0].end()):
             return Report(True, True, anchored[0].group(1))
-        values = {m.group(1) for m in self._named.finditer(text)}
+        values = set(self.values(text))
         return Report(True, False, values.pop() if len(values) == 1 else None)
 
     def read_all(self, texts: Iterable[str | None]) -> Sequence[Report]:
         """Read many replies; one that is None is silent."""
         read = self.read
         return [_SILENT if text is None else read(text) for text in texts]
+
+    def values(self, text: str) -> list[str]:
+        """Give the values of all whole markers of a reply, wherever they stand."""
+        return [m.group(1) for m in self._named.finditer(text)]
 
     def replaced(self, text: str, value: str) -> str:
         """Put another value into every whole marker of a reply, wherever it stands."""
