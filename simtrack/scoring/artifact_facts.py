@@ -78,28 +78,51 @@ def facts_of(tree: ast.Module, max_depth: int) -> Facts | None:
     ['f', 'g']
     """
     walk = _Walk()
-    level: list[ast.AST] = [tree]
+    level: list[ast.AST | None] = [tree]
     depth = 0
-    visit = _VISITS.get
+    visit, fields = _VISITS.get, _FIELDS
     while level:
         depth += 1
         if depth > max_depth:
             return None
-        below: list[ast.AST] = []
+        below: list[ast.AST | None] = []
         for node in level:
+            if node is None:  # the missing keys of {**a}, the missing defaults of parameters
+                continue
             act = visit(node.__class__)
             if act is not None:
                 act(walk, node)
-            for value in node.__dict__.values():
+            for name in fields[node.__class__]:
+                value = getattr(node, name)
                 if value.__class__ is list:
-                    below += [child for child in value if isinstance(child, ast.AST)]
-                elif isinstance(value, ast.AST):
+                    below += value
+                elif value is not None:
                     below.append(value)
         level = below
     facts = walk.facts
     facts.statements = sum(1 for node in tree.body if not isinstance(node, ast.Expr))
     _resolve(walk)
     return facts
+
+
+class _Fields(dict[type[ast.AST], tuple[str, ...]]):
+    """Which fields of a class of nodes hold nodes to visit; found out once a class."""
+
+    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
+        plain = _OTHERWISE.get(kind.__name__, _PLAIN)
+        self[kind] = found = tuple(name for name in kind._fields if name not in plain)
+        return found
+
+
+#: Fields that hold text, numbers, or nodes without anything below (operators, contexts, aliases).
+_PLAIN = frozenset((
+    "ctx", "op", "ops", "id", "attr", "arg", "name", "names", "asname", "module", "level", "kind",
+    "type_comment", "simple", "is_async", "conversion", "rest", "kwd_attrs", "type_ignores",
+))  # fmt: skip
+#: Nodes whose field is another thing than that of the same name elsewhere: a constant, a node.
+_OTHERWISE = {"Constant": _PLAIN | {"value"}, "MatchSingleton": _PLAIN | {"value"},
+              "TypeAlias": _PLAIN - {"name"}}  # fmt: skip
+_FIELDS = _Fields()
 
 
 class _Walk:

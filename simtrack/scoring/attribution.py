@@ -230,7 +230,7 @@ def _mention(
         return "name"
     if any(pattern.search(text) for text in facts.strings):
         return "string"
-    if any(pattern.search(text) for text in comments_of(artifact.code)):
+    if pattern.search(artifact.code) and any(map(pattern.search, comments_of(artifact.code))):
         return "comment"
     outside = len(pattern.findall(reply)) > len(pattern.findall(artifact.code))
     return "prose" if scope == "reply" and outside else "none"

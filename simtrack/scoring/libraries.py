@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from simtrack.errors import InputError
 from simtrack.scoring.artifact_facts import Facts
 
@@ -43,6 +45,7 @@ _CHANGES = (
 PYTHONS: tuple[str, ...] = tuple(version for version, _, _ in _CHANGES)
 
 
+@cache
 def stdlib_modules(python: str = DEFAULT_PYTHON) -> frozenset[str]:
     """Which public modules does the standard library of this Python have?
 
