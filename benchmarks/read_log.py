@@ -141,6 +141,24 @@ def side_by_side(detail: str, log: Path) -> None:
     print(f"  inspect_ai / simtrack = {theirs['s'] / ours['s']:.1f} in time", flush=True)
 
 
+def assert_consistent(log: Path) -> None:
+    """Check that Inspect, computing anew, finds the header and reductions that a log states."""
+    from inspect_ai.log import read_eval_log, recompute_metrics
+
+    whole = read_eval_log(str(log))
+    stated = whole.results.model_copy(deep=True), whole.reductions
+    recompute_metrics(whole)
+    for old, new in zip(stated[0].scores, whole.results.scores, strict=True):
+        assert (old.name, old.scored_samples) == (new.name, new.scored_samples)
+        for name, metric in new.metrics.items():
+            assert math.isclose(old.metrics[name].value, metric.value, rel_tol=1e-12)
+    reduced = [
+        {(r.scorer, s.sample_id): s.value for r in found for s in r.samples}
+        for found in (stated[1], whole.reductions)
+    ]
+    assert reduced[0] == reduced[1]
+
+
 def in_turn(log: Path, pairs: int) -> None:
     for detail in ("full", "summaries"):
         compare(
@@ -192,6 +210,7 @@ def main() -> None:
             log = grow(real, options.samples, folder / f"grown_{options.samples}.eval")
         print(f"{log.name}: {log.stat().st_size / 1e6:.2f} MB")
         if options.samples <= IN_TURN_MAX_SAMPLES:
+            assert_consistent(log)
             in_turn(log, options.pairs)
         for detail in ("full", "summaries"):
             side_by_side(detail, log)
