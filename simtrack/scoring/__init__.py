@@ -10,7 +10,9 @@ from simtrack.scoring.positions import mid_task_trajectories, with_positions
 from simtrack.scoring.protocol import StageProtocol
 from simtrack.scoring.stageif import score_stageif
 from simtrack.scoring.statetrack import score_statetrack
+from simtrack.scoring.statetrack_change import score_changed_rule
 from simtrack.scoring.statetrack_protocol import ProbeRule, StateTrackProtocol
+from simtrack.scoring.statetrack_recovery import score_recovery
 
 __all__ = [
     "CONSTRAINT_KINDS",
@@ -31,6 +33,8 @@ __all__ = [
     "confusion",
     "mid_task_trajectories",
     "score_obligations",
+    "score_changed_rule",
+    "score_recovery",
     "score_stageif",
     "score_statetrack",
     "with_positions",

@@ -1,0 +1,162 @@
+"""Which replies are the branches of one probe? Joined by labels, never by position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simtrack.counts import Factor, Loss, Losses, group_rows
+from simtrack.errors import DataError, InputError
+from simtrack.records import Records, Replies
+from simtrack.scoring.statetrack_protocol import StateTrackProtocol
+
+__all__ = ["COMPLIANCE", "RECALL", "RESTATED", "Branches", "branches_of", "lost", "probe_columns"]
+
+COMPLIANCE, RECALL, RESTATED, OTHER = 0, 1, 2, -1
+#: Labels by which losses are told apart, so that they go with a selection.
+_WHERE = ("model", "category", "depth", "arm")
+_NOT_OF_A_PROBE = ("metric", "role", "status", "reason")
+Index = NDArray[np.intp]
+
+
+class Branches(NamedTuple):
+    """The replies of a log by branch, and the probe of each.
+
+    Attributes
+    ----------
+    replies : Replies
+        The assistant's, with a label of the probe in all columns that join.
+    kind : int array, shape (rows,)
+        0 compliance, 1 recall, 2 restated, -1 none of them.
+    probe : int array, shape (rows,)
+    probes : int
+    losses : Losses
+        Rows that belong to no probe or no branch.
+    """
+
+    replies: Replies
+    kind: NDArray[np.int64]
+    probe: NDArray[np.int64]
+    probes: int
+    losses: Losses
+    join: tuple[str, ...]
+
+    def rows(self, kind: int) -> Index:
+        """Give the positions of one branch."""
+        return np.flatnonzero(self.kind == kind)
+
+    def only(self, kind: int, name: str) -> Index:
+        """Give for each probe the position of its one reply in a branch, -1 where there is none.
+
+        Raises
+        ------
+        DataError
+            A probe with two of them.
+        """
+        rows = self.rows(kind)
+        found = np.full(self.probes, -1, dtype=np.intp)
+        found[self.probe[rows]] = rows
+        times = np.bincount(self.probe[rows], minlength=self.probes)
+        if times.size and times.max() > 1:
+            row = int(found[int(np.argmax(times > 1))])
+            shown = ", ".join(f"{n}={_label(self.replies.records, n, row)}" for n in self.join)
+            raise DataError(
+                f"{int(times.max())} {name} replies share {shown}, so they are no one probe. Name "
+                "the columns that tell probes apart: join = [...] in the protocol, and read one "
+                "reply a trial."
+            )
+        return found
+
+
+def branches_of(replies: Replies, protocol: StateTrackProtocol) -> Branches:
+    """Tell branches and probes apart.
+
+    Raises
+    ------
+    InputError
+        No column of branches, or none of those that join.
+    DataError
+        A probe whose branches have different categories.
+    """
+    rows = replies
+    if "role" in replies.records.factors:
+        rows = replies.select(role="assistant")
+    records = rows.records
+    branch = records.factor(protocol.column)
+    kinds = dict.fromkeys(protocol.compliance, COMPLIANCE)
+    kinds |= dict.fromkeys(protocol.recall, RECALL) | dict.fromkeys(protocol.restated, RESTATED)
+    kind = np.array([*(kinds.get(level, OTHER) for level in branch.levels), OTHER])[branch.codes]
+    join = protocol.join_of(records.factors)
+    if not join:
+        raise InputError("join", "columns that tell probes apart, such as unit", "none")
+    keys = {f"on:{name}": records.factor(name) for name in join}
+    named = np.ones(len(rows), dtype=bool)
+    if "unit" in join:
+        named = records.factors["unit"].codes >= 0
+    whole = {name: factor.with_missing_named() for name, factor in keys.items()}
+    grouping = group_rows(whole, len(rows))
+    losses = [
+        Loss("unlabelled", int(lost_rows.size), reason, (), _ids(records, lost_rows))
+        for lost_rows, reason in (
+            (np.flatnonzero(~named), "no unit, so it is not known which probe this is"),
+            (np.flatnonzero(named & (kind == OTHER)), f"{protocol.column} names no branch"),
+        )
+    ]
+    kind = np.where(named, kind, OTHER)
+    found = Branches(rows, kind, grouping.index, grouping.size, Losses.of(losses), join)
+    _refuse_two_categories(found)
+    return found
+
+
+def probe_columns(replies: Replies, protocol: StateTrackProtocol) -> dict[str, Factor]:
+    """Give the labels of a probe: those of its compliance reply, without the branch."""
+    without = (*_NOT_OF_A_PROBE, protocol.column)
+    return {n: f for n, f in replies.records.factors.items() if n not in without}
+
+
+def lost(branches: Branches, rows: Index, kind: str, reason: str) -> Losses:
+    """Count rows as losses by model, category, depth and arm."""
+    records = branches.replies.records
+    names = [name for name in _WHERE if name in records.factors]
+    found: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    for row in rows.tolist():
+        labels = [(name, _label(records, name, row)) for name in names]
+        where = tuple((name, label) for name, label in labels if label is not None)
+        found.setdefault(where, []).append(row)
+    return Losses.of(
+        Loss(kind, len(listed), reason, where, _ids(records, np.array(listed)))
+        for where, listed in sorted(found.items())
+    )
+
+
+def _refuse_two_categories(branches: Branches) -> None:
+    factor = branches.replies.records.factors.get("category")
+    if factor is None:
+        return
+    rows = np.flatnonzero((branches.kind != OTHER) & (factor.codes >= 0))
+    first = np.full(branches.probes, OTHER, dtype=np.int64)
+    first[branches.probe[rows[::-1]]] = factor.codes[rows[::-1]]
+    odd = rows[factor.codes[rows] != first[branches.probe[rows]]]
+    if odd.size:
+        row = int(odd[0])
+        raise DataError(
+            f"branches of the probe {_ids(branches.replies.records, odd[:1])[0]} have the "
+            f"categories {factor.levels[int(first[branches.probe[row]])]} and "
+            f"{factor.levels[int(factor.codes[row])]}. Mend the log, or join by more columns."
+        )
+
+
+def _ids(records: Records, rows: Index | Sequence[int]) -> tuple[str, ...]:
+    return tuple(
+        _label(records, "unit", row) or f"row {row + 1}" for row in np.asarray(rows)[:5].tolist()
+    )
+
+
+def _label(records: Records, name: str, row: int) -> str | None:
+    factor = records.factors.get(name)
+    if factor is None or factor.codes[row] < 0:
+        return None
+    return factor.levels[int(factor.codes[row])]
