@@ -139,7 +139,7 @@ class Compilation:
             self,
             final_check=tuple(one for one in self.final_check if one != clause),
             examples=tuple(one for one in self.examples if one.clause != clause),
-            report=tuple(v for v in self.report if v.kind != "missed" or v.clause != clause),
+            report=tuple(v for v in self.report if v.clause != clause),
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -99,7 +99,7 @@ def known(
         if key not in names and not (schema is not None and key == "schema"):
             near = f"Did you mean {_nearest(str(key), names)}? " if names else ""
             raise DataError(
-                f"{_under(path, str(key))} is not a field here. {near}Fields: {', '.join(names)}."
+                f"{_under(path, _key(key))} is not a field here. {near}Fields: {', '.join(names)}."
             )
     for name in needed:
         if name not in data:
@@ -157,6 +157,11 @@ def shown(value: object) -> str:
 def _under(path: str, name: str) -> str:
     """Join a path and what is under it; paths of whole documents ("the ledger") are not told."""
     return name if " " in path.split("[", maxsplit=1)[0] or not path else f"{path}.{name}"
+
+
+def _key(key: object) -> str:
+    """Show a key as it is where it is a name, and else as code shows it."""
+    return key if isinstance(key, str) and key.isidentifier() and len(key) < _SHOWN else shown(key)
 
 
 def _nearest(word: str, names: tuple[str, ...]) -> str:

@@ -85,6 +85,12 @@ class Slice:
             raise InputError("revoked", rule, repr(self.revoked), where=self.condition)
         if self.revoked is not None and self.revoked not in self.markers:
             raise InputError("revoked", f"one of {', '.join(self.markers)}", repr(self.revoked))
+        roles: list[str] = [turn.role for turn in self.turns]
+        for role, n in (("marker", len(self.markers)), ("revocation", self.revoked is not None)):
+            if roles.count(role) != n:
+                rule = f"made with {int(n)} of role {role}, as markers and revoked say"
+                raise InputError("turns", rule, roles.count(role))
+        self.ledger()  # its own rules: a marker asked for once, and before it is withdrawn
 
     @property
     def depth(self) -> int | None:

@@ -169,6 +169,7 @@ STONE = {"clause": "a", "turn": 3}
     [
         ({}, "task is missing. Fields: task, clauses, tombstones, compilation, pending."),
         ({"task": " "}, "task must be a text that is not empty, got ' '."),
+        ({"task": "T", "\n": []}, "'\\n' is not a field here. Did you mean task?"),
         ({"task": "T", "clause": []}, "clause is not a field here. Did you mean clauses?"),
         ({"task": "T", "clauses": {}}, "clauses must be a list, got {}."),
         ({"task": "T", "clauses": [3]}, "clauses[0] must be a JSON object, got 3."),
@@ -220,7 +221,7 @@ STONE = {"clause": "a", "turn": 3}
          "schema must be 'simtrack.ledger/1', got 'simtrack.ledger/2'"),
         ({"task": "half \ud83d"}, "task must be a text that is not empty, without halves of"),
     ],
-    ids=range(28),
+    ids=range(29),
 )  # fmt: skip
 def test_what_is_wrong_is_said_in_one_line_that_names_the_field(data, message):
     with pytest.raises((DataError, InputError)) as caught:

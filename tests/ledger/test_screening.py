@@ -83,10 +83,11 @@ def test_an_auxiliary_turn_must_not_give_anything_away(text, leaks):
         ("task", "The verdict is yours.", [("verdict-hint", "verdict")]),
         ("marker", "Define helper_check for flip.",
          [("entry-point", "flip"), ("entry-point", "flip"), ("marker", "helper_check")]),
+        ("marker", "Define validate_input.", [("marker", "validate_input")]),
         ("revocation", "Drop validate_input, keep audit_log and flip.",
          [("entry-point", "flip"), ("marker", "audit_log")]),
     ],
-    ids=range(5),
+    ids=range(6),
 )  # fmt: skip
 def test_every_other_turn_has_its_own_rules(role, text, leaks):
     # Seed 7 draws helper_check and validate_input for t1, and withdraws the second.
@@ -205,6 +206,11 @@ def test_a_clause_that_another_surface_repeats_is_found_in_its_ablation():
 def test_our_own_texts_hold_no_hint():
     assert all(hint == hint.casefold() for hint in VERDICT_HINTS)
     assert screen_slices(make_slices(example_tasks(), seed=3, load=8, depth=11)).clean
+
+
+def test_a_slice_with_two_leaks_counts_once():
+    result = screen_slices(with_filler("Mind audit_log and the relapse."))
+    assert (len(result.leaks), result.units_with_leaks) == (2, 1)
 
 
 def test_plain_data():

@@ -244,12 +244,16 @@ def test_bad_pools_are_refused():
         (("slices", 1, "turns", 2, "role"), "aside", "slices[1].turns[2].role must be one of"),
         (("slices", 1, "turns", 2, "text"), "", "slices[1].turns[2].text must be a text"),
         (("slices", 1, "id"), "t1:immediate:m5", "slices must have distinct ids"),
+        (("slices", 1, "markers"), ["audit_log"], "slices[1].revoked must be one of audit_log"),
+        (("slices", 2, "markers"), [], "slices[2].turns must be made with 0 of role marker"),
+        (("slices", 1, "turns", 6, "role"), "revocation", "slices[1].turns must be made with 1"),
+        (("slices", 2, "turns", 1, "role"), "task", "slices[2].turns must be made with 5"),
         (("markers", 0), "audit_log", "markers[0] must be a list"),
         (("seed",), "x", "seed must be an integer"),
         (("load",), None, "load must be an integer"),
         (("schema",), "simtrack.slices/0", "schema must be 'simtrack.slices/1'"),
     ],
-    ids=range(11),
+    ids=range(15),
 )
 def test_bad_slices_are_refused_by_name(path, value, message):
     data = make_slices([TASK], seed=7).to_dict()
