@@ -15,6 +15,7 @@ import argparse
 import json
 import math
 import pickle
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -127,18 +128,26 @@ def alone(side: str, detail: str, log: Path) -> tuple[dict[str, float], Rows]:
         return json.loads(done.stdout.splitlines()[-1]), pickle.loads(Path(out.name).read_bytes())
 
 
-def side_by_side(detail: str, log: Path) -> None:
-    """Read by each side in a process of its own, hold the rows against each other, print both."""
-    ours, our_rows = alone("simtrack", detail, log)
-    theirs, their_rows = alone("inspect_ai", detail, log)
-    assert_same(our_rows, their_rows)
-    print(f"{detail}, one process each; equal on {len(our_rows)} readings")
-    for name, found in (("simtrack", ours), ("inspect_ai", theirs)):
+def side_by_side(detail: str, log: Path, pairs: int) -> None:
+    """Read by each side in turn, each time in a process of its own; print medians and peaks."""
+    found: dict[str, list[dict[str, float]]] = {"simtrack": [], "inspect_ai": []}
+    for _ in range(pairs):
+        rows = []
+        for side, figures in found.items():
+            figure, its_rows = alone(side, detail, log)
+            figures.append(figure)
+            rows.append(its_rows)
+        assert_same(*rows)
+    print(f"{detail}, a process each, {pairs} pairs; equal on {len(rows[0])} readings")
+    for side, figures in found.items():
         print(
-            f"  {name:10} {found['s']:8.3f} s   peak {found['peak_mb']:6.0f} MB, "
-            f"{found['before_mb']:.0f} MB of it by imports"
+            f"  {side:10} {statistics.median(f['s'] for f in figures):8.3f} s   "
+            f"peak {max(f['peak_mb'] for f in figures):6.0f} MB, "
+            f"{figures[0]['before_mb']:.0f} MB of it by imports"
         )
-    print(f"  inspect_ai / simtrack = {theirs['s'] / ours['s']:.1f} in time", flush=True)
+    both = zip(*found.values(), strict=True)
+    ratio = statistics.median(theirs["s"] / ours["s"] for ours, theirs in both)
+    print(f"  inspect_ai / simtrack = {ratio:.1f} in time", flush=True)
 
 
 def assert_consistent(log: Path) -> None:
@@ -212,8 +221,8 @@ def main() -> None:
         if options.samples <= IN_TURN_MAX_SAMPLES:
             assert_consistent(log)
             in_turn(log, options.pairs)
-        for detail in ("full", "summaries"):
-            side_by_side(detail, log)
+        side_by_side("full", log, 1)
+        side_by_side("summaries", log, options.pairs)
         if options.large_gb:
             large(real, options.large_gb, folder)
     for module in ("inspect_ai.analysis", "simtrack.logs"):
