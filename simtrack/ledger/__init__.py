@@ -11,7 +11,8 @@ from simtrack.ledger.placeholder import neutral_placeholder
 from simtrack.ledger.pool import FILLERS, MARKERS, Pool
 from simtrack.ledger.retest import Retest, Verdict, diagnose, judge, keep, roll_back, settle
 from simtrack.ledger.screening import contract_words, screen_ledger, screen_slices
-from simtrack.ledger.slices import CONDITIONS, Slice, Slices, Turn, make_slices
+from simtrack.ledger.scripts import make_slices
+from simtrack.ledger.slices import CONDITIONS, Slice, Slices, Turn
 from simtrack.ledger.specification import Specification, compile_ledger
 from simtrack.ledger.tasks import Task, read_tasks
 

@@ -88,7 +88,7 @@ def compile_ledger(
     Where the paper is silent: parameters are those of now, whatever the turn; of what they name,
     that which does not bind at this turn is left out; an example stands under its clause; a report
     is the last block, so that a retry is one message without the earlier answers; later lines of a
-    surface text are indented to its number.
+    surface text are indented to its number; a task of several lines begins below its header.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def compile_ledger(
     pairs = parameters.examples if examples is None else examples
     final = tuple(one for one in parameters.final_check if one in shown)
     blocks = [
-        f"{parameters.header} {ledger.task}",
+        parameters.header + ("\n" if "\n" in ledger.task else " ") + ledger.task.rstrip(),
         _numbered(shown, {example.clause: example for example in pairs}),
         _final_block(parameters, final, shown),
     ]

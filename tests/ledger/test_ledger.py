@@ -110,6 +110,13 @@ def test_parameters_that_do_not_bind_at_an_earlier_turn_are_left_out():
     assert early.turn == 2
 
 
+def test_lines_of_a_task_and_of_a_clause_stay_together():
+    ledger = Ledger("def f(x):\n    ...\n").add(0, "a", "Use:\n- tabs\n- spaces", "blanks")
+    assert compile_ledger(ledger).text == (
+        "Task:\ndef f(x):\n    ...\n\n1. Use:\n   - tabs\n   - spaces"
+    )
+
+
 def test_no_clause_in_force_leaves_the_task_alone():
     empty = Ledger("Reverse a text.")
     assert compile_ledger(empty).text == "Task: Reverse a text."

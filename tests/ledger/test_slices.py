@@ -156,6 +156,23 @@ def test_the_ledger_of_a_slice_compiles_without_the_revoked_marker():
             assert one.revoked in {clause.id for clause in ledger.in_force(before)}
 
 
+def test_a_statement_in_code_keeps_its_lines():
+    task = Task("t", "def f(x):\n    ...\n", "f", requirements=(Clause("a", "Use tabs.", "tabs"),))
+    assert make_slices([task], seed=7).slices[0].turns[0].text == (
+        "def f(x):\n    ...\n\nUse tabs."
+    )
+
+
+def test_a_marker_s_clause_is_what_its_turn_says():
+    data = make_slices([TASK], seed=7, load=2, conditions=["control"]).to_dict()
+    data["slices"][0]["turns"][2]["text"] = "And validate_input, please."
+    ledger = Slices.from_dict(data).slices[0].ledger()
+    assert ledger.clause("validate_input").text == "And validate_input, please."
+    assert ledger.clause("helper_check").text == (
+        "Define an extra function helper_check; its body may be empty."
+    )
+
+
 def test_slices_are_read_back_as_they_were():
     found = make_slices(example_tasks(), seed=7, depth=2)
     assert Slices.from_json(found.to_json()) == found
