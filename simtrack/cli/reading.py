@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
     from simtrack.records import Records
 
-__all__ = ["log_options", "read_options", "read_records", "score_values", "split_names"]
+__all__ = [
+    "log_options",
+    "read_options",
+    "read_records",
+    "score_values",
+    "split_names",
+    "strict_option",
+]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -77,6 +84,11 @@ _READING: tuple[Callable[[Any], Any], ...] = (
         metavar="N",
         help="Read files in N processes; pays above a few hundred MB [1].",
     ),
+)
+
+
+strict_option = click.option(
+    "--strict", is_flag=True, help="Exit 3 if anything that was asked for is not estimable."
 )
 
 

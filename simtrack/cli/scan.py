@@ -6,6 +6,8 @@ import json
 import shutil
 import sys
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -29,12 +31,14 @@ Examples:
 Counts are trials on the first metric (of each source and task, in a table of several): planned =
 scored + every kind of loss. States: complete; incomplete (planned trials are missing); running (no
 end was written); stopped (error or cancelled); truncated (--salvage reads what is whole; the
-counts say what); refused; no log. Names are cut to fit a terminal; in a pipe they are whole.
+counts say what); refused; no log. To fit a terminal, names are cut and columns left out; in a pipe,
+in --csv and --json all is there.
 """
 _LOSSES = ("unscored", "errored", "limited", "infrastructure", "early_stopped", "invalidated",
            "missing")  # fmt: skip
-#: The columns of names (file, model, task, metric) that may be cut, and to how much at least.
-_CUT, _LEAST_CHARACTERS = (0, 4, 5, 6), 12
+#: Columns of names that are cut to fit a terminal, to how much at least, and columns that go first.
+_CUT, _LEAST_CHARACTERS = frozenset({"file", "model", "task", "metric"}), 12
+_LESS = ("kind", "format", "task", "model")
 _MOST_NAMED = 4
 
 
@@ -132,23 +136,34 @@ def _table(found: Scan) -> Table:
 
 
 def _fitted(table: Table) -> Table:
-    """On a terminal, cut the middle out of long names so that each file keeps to one line."""
-    from dataclasses import replace
-
-    if not sys.stdout.isatty():
+    """On a terminal, leave out columns and cut long names, so that each file keeps to one line."""
+    if not _on_terminal():
         return table
-    rows = table.rows
-    while (over := _width(rows, table.heads) - shutil.get_terminal_size().columns) > 0:
-        widths = {k: max(len(row[k]) for row in rows) for k in _CUT}
-        widest = max(widths, key=widths.__getitem__)
-        if widths[widest] <= _LEAST_CHARACTERS:
-            return table  # no use: it becomes blocks, with whole names
-        most = max(widths[widest] - over, _LEAST_CHARACTERS)
-        rows = [tuple(_cut(x, most) if k == widest else x for k, x in enumerate(r)) for r in rows]
-    return replace(table, rows=rows)
+    room = shutil.get_terminal_size().columns
+    for gone in range(len(_LESS) + 1):
+        heads = [head for head in table.heads if head not in _LESS[:gone]]
+        places = [table.heads.index(head) for head in heads]
+        rows = [tuple(row[k] for k in places) for row in table.rows]
+        names = [k for k, head in enumerate(heads) if head in _CUT]
+        while (over := _width(rows, heads) - room) > 0:
+            widths = {k: max(len(row[k]) for row in rows) for k in names}
+            widest = max(widths, key=widths.__getitem__)
+            if widths[widest] <= _LEAST_CHARACTERS:
+                break
+            most = max(widths[widest] - over, _LEAST_CHARACTERS)
+            rows = [
+                tuple(_cut(x, most) if k == widest else x for k, x in enumerate(r)) for r in rows
+            ]
+        else:
+            return replace(table, heads=tuple(heads), rows=rows)
+    return table  # it becomes blocks, with whole names
 
 
-def _width(rows: list[tuple[str, ...]], heads: tuple[str, ...]) -> int:
+def _on_terminal() -> bool:
+    return sys.stdout.isatty()
+
+
+def _width(rows: list[tuple[str, ...]], heads: Sequence[str]) -> int:
     columns = zip(heads, *rows, strict=True)
     return sum(max(map(len, column)) for column in columns) + 2 * (len(heads) - 1)
 

@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from simtrack.cli.parsing import one_output
-from simtrack.cli.reading import log_options, read_records, split_names
+from simtrack.cli.reading import log_options, read_records, split_names, strict_option
 from simtrack.cli.reply_reading import SCHEMES_OFFERED
-from simtrack.cli.score_parts import comparison_text, pass_table, sensitivity_table
+from simtrack.cli.score_parts import (
+    comparison_text,
+    not_estimable,
+    pass_table,
+    sensitivity_table,
+)
 from simtrack.cli.score_scheme import score_by_scheme
-from simtrack.errors import InputError
+from simtrack.cli.table_parts import tell
+from simtrack.errors import Finding, InputError
 from simtrack.options import MissingPolicy, Status
 
 if TYPE_CHECKING:
@@ -63,6 +69,7 @@ _IMPUTED = frozenset({"unscored", "errored", "limited", "infrastructure", "missi
 )  # fmt: skip
 @click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="FILE",
               help="With --scheme: write the scored table: .csv, .jsonl or .parquet.")  # fmt: skip
+@strict_option
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the rates as CSV.")
 def score(logs: tuple[str, ...], as_json: bool, as_csv: bool, **given: Any) -> None:
@@ -76,8 +83,10 @@ def score(logs: tuple[str, ...], as_json: bool, as_csv: bool, **given: Any) -> N
 
     one_output(json=as_json, csv=as_csv)
     if given["scheme"] != "plain":
-        if as_csv:
-            raise InputError("--csv", "left out with --scheme", cure="Use --json, or -o FILE.csv.")
+        asked = {"csv": as_csv, **{n: given[n] for n in ("strict", "latest", "workers")}}
+        for name in (n for n, on in asked.items() if on):
+            cure = "Use --json, or -o FILE.csv." if name == "csv" else ""
+            raise InputError(f"--{name}", "left out with --scheme", cure=cure)
         score_by_scheme(logs, given, as_json)
         return
     for name in ("protocol", "output"):
@@ -99,6 +108,8 @@ def score(logs: tuple[str, ...], as_json: bool, as_csv: bool, **given: Any) -> N
         print(_csv(found), end="")
     else:
         _show(found)
+    if given["strict"] and (lacking := not_estimable(found)):
+        raise Finding(f"--strict: not estimable: {'; '.join(lacking)}.")
 
 
 _PASSED = ("cluster", "estimand", "factor", "level", "method", "icc", "missing_cluster", "missing",
@@ -132,7 +143,7 @@ def _show(found: Score) -> None:
     )
     _show_losses(found)
     for note in _notes(found):
-        print(f"Note: {note}")
+        tell("Note", note)
 
 
 def _bound_cells(row: SensitivityRow, number: Any) -> tuple[str, ...]:
@@ -156,7 +167,7 @@ def _show_losses(found: Score) -> None:
         shown = f" ({', '.join(examples[:3])}{', …' if n > 3 else ''})" if examples else ""
         head = f"{metric}: " if metric else ""
         counted = found.missing != "drop" and kind in _IMPUTED
-        print(f"{'No score' if counted else 'Left out'}: {head}{n} {kind}: {reason}{where}{shown}")
+        tell("No score" if counted else "Left out", f"{head}{n} {kind}: {reason}{where}{shown}")
     if len(rows) > _MOST_LOSSES:
         rest = rows[_MOST_LOSSES:]
         n = sum(x.n for _, losses in rest for x in losses)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -10,9 +11,17 @@ from simtrack.options import MissingPolicy
 if TYPE_CHECKING:
     from simtrack.analysis import Comparison, Sensitivity
     from simtrack.analysis.pass_rates import PassRates
+    from simtrack.analysis.score import Score
     from simtrack.report.table import Table
 
-__all__ = ["SHORT", "comparison_text", "pass_table", "sensitivity_table", "signed"]
+__all__ = [
+    "SHORT",
+    "comparison_text",
+    "not_estimable",
+    "pass_table",
+    "sensitivity_table",
+    "signed",
+]
 
 #: Exact p-values with a larger denominator are shown as decimals only.
 SHORT = 10**7
@@ -20,21 +29,51 @@ SHORT = 10**7
 
 def comparison_text(found: Comparison) -> str:
     """Say which level is higher, by how much, and whether it may be chance."""
-    from simtrack.report.table import number
+    from simtrack.report.table import number, visible
 
     p = found.paired
     ends = "no interval" if p.low is None else f"{p.low:+.4f} to {p.high:+.4f}"
     flips = ""
     if found.sign_flip_low is not None:
         flips = f"; not rejected: {found.sign_flip_low:+.4f} to {signed(found.sign_flip_high)}"
+    a, b = visible(found.a), visible(found.b)
     return "\n".join((
-        f"{found.a} minus {found.b}, paired by {found.cluster}:",
+        f"{a} minus {b}, paired by {found.cluster}:",
         f"  difference {signed(p.difference)} ({ends}), se {number(p.se)}, "
         f"mean over {p.clusters} clusters that have both",
         f"  sign-flip p {_chance(found)}{flips}",
         f"  pooled over trials {signed(p.pooled_difference)}, se {number(p.pooled_se)}; "
         f"se without pairing {number(p.unpaired_se)}",
     ))  # fmt: skip
+
+
+def not_estimable(found: Score, most: int = 4) -> list[str]:
+    """Name what was asked for and has no number: rates, intervals, comparisons, pass@k."""
+    from simtrack.logs.columns import listed
+
+    rates, ends, other = [], [], []
+    for part in found.metrics:
+        estimates = {row.labels: row for row in part.estimates.rows}
+        for line in part.accounting.rows:
+            row = estimates.get(line.labels)
+            name = "/".join(filter(None, (part.metric, *line.labels))) or "all trials"
+            if row is None or not _is_number(row.rate):
+                rates.append(name)
+            elif not (_is_number(row.low) and _is_number(row.high)):
+                ends.append(name)
+        if part.comparison is not None:
+            p, of = part.comparison.paired, f" of {part.metric}" if part.metric else ""
+            other += [] if _is_number(p.difference) else [f"the difference{of}"]
+            other += [] if part.comparison.pvalue is not None else [f"the p{of}"]
+        short = [a for row in part.pass_k for a in row.at if a.not_estimable]
+        other += [f"pass@{a.k} of {len(a.not_estimable)} tasks" for a in short]
+    told = [f"{what} {listed(names, most)}" for what, names in
+            (("rate of", rates), ("interval of", ends)) if names]  # fmt: skip
+    return told + ([listed(other, most)] if other else [])
+
+
+def _is_number(value: float | None) -> bool:
+    return value is not None and not math.isnan(value)
 
 
 def sensitivity_table(found: Sensitivity) -> Table:

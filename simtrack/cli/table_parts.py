@@ -79,7 +79,7 @@ def tell(head: str, text: str) -> None:
     """Print a line such as a note, with what a terminal would act on written out."""
     from simtrack.report.table import visible
 
-    print(f"{head}: {visible(' '.join(text.split()))}")
+    print(visible(" ".join(f"{head}: {text}".split())))
 
 
 def account_table(records: Records) -> Table:

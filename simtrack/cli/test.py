@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from simtrack.cli.parsing import one_output
-from simtrack.cli.reading import log_options, read_records, split_names
+from simtrack.cli.reading import log_options, read_records, split_names, strict_option
 from simtrack.cli.score_parts import SHORT, signed
+from simtrack.cli.table_parts import tell
+from simtrack.errors import Finding
 from simtrack.options import Alternative
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ _ADJUSTMENTS = ("none", "bonferroni", "holm", "hochberg", "benjamini-hochberg",
 @click.option("--family", metavar="N|COL", help="Hypotheses declared, or columns of families.")
 @click.option("--estimand", help="A named estimand, such as adherence [the plain rate].")
 @click.option("--level", type=float, default=0.95, help="Confidence level; alpha is 1 - it [0.95].")
+@strict_option
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print one line a hypothesis as CSV.")
 def test(logs: tuple[str, ...], as_json: bool, as_csv: bool, **given: Any) -> None:
@@ -84,6 +87,9 @@ def test(logs: tuple[str, ...], as_json: bool, as_csv: bool, **given: Any) -> No
         print(_csv(found), end="")
     else:
         _show(found)
+    refused = sum(bool(row.verdict.refused) for row in found.rows)
+    if given["strict"] and refused:
+        raise Finding(f"--strict: {refused} of {len(found.rows)} tests are refused.")
 
 
 _PASSED = ("factor", "method", "strata", "alternative", "estimand", "level", "cluster",
@@ -111,16 +117,16 @@ def _show(found: TestFamily) -> None:
     for row in found.rows:
         if row.verdict.refused:
             name = "/".join(row.labels)
-            print(f"Refused{f' [{name}]' if name else ''}: {row.verdict.refused}")
+            tell(f"Refused [{name}]" if name else "Refused", row.verdict.refused)
     if any(loss.kind != "unpaired" for loss in found.losses):
         told: dict[tuple[str, str], int] = {}
         for loss in found.losses:
             if loss.kind != "unpaired":
                 told[loss.kind, loss.reason] = told.get((loss.kind, loss.reason), 0) + loss.n
         for (kind, reason), n in told.items():
-            print(f"Left out: {n} {kind}: {reason}")
+            tell("Left out", f"{n} {kind}: {reason}")
     for note in _notes(found):
-        print(f"Note: {note}")
+        tell("Note", note)
 
 
 def _table(found: TestFamily) -> Table:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simtrack.counts import Grouping, group_rows
+from simtrack.counts import NO_LABEL, Grouping, group_rows
 from simtrack.logs.columns import label as as_label
 from simtrack.logs.columns import listed
 from simtrack.logs.inspect.changes import CHANGES, touches, traits_of
@@ -114,15 +114,21 @@ def table_facts(file: str, records: Records) -> list[Facts]:
     for k in range(parts.size):
         of = {n: f.levels[f.codes[k]] for n, f in parts.factors.items()}
         found.append(Facts(
-            f"{file} [{', '.join(label for n, label in of.items() if n != 'task')}]",
+            f"{file} [{_named(of)}]",
             task or (of["task"] if "task" in of and of["task"] in factors["task"] else ""),
             samples=units[k],
             settings={"epochs": str(len(epochs[k]))} if epochs[k] else {},
             metrics=metrics,
             zeros=zeros if k == 0 else (),
-            table=file,
+            table=f"{file} [{of['source']}]" if "source" in of else file,
         ))  # fmt: skip
     return found
+
+
+def _named(labels: Mapping[str, str]) -> str:
+    """Name a part of a table by what tells it from the others, other than its task."""
+    told = [label for n, label in labels.items() if n != "task" and label != NO_LABEL]
+    return ", ".join(told or [label for n, label in labels.items() if n == "task"])
 
 
 def _sets(records: Records, name: str, parts: Grouping) -> list[frozenset[str]]:

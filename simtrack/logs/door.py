@@ -169,11 +169,12 @@ def read_logs(
 def _without(
     files: list[tuple[Path, bool]], leave_out: Iterable[PathLike]
 ) -> tuple[list[tuple[Path, bool]], list[str]]:
-    gone = {as_path(path).resolve() for path in leave_out}
-    kept = [one for one in files if one[0].resolve() not in gone]
+    unwanted = {as_path(path).resolve() for path in leave_out}
+    gone = [str(file) for file, _ in files if file.resolve() in unwanted]
+    kept = [one for one in files if str(one[0]) not in gone]
     if not kept:
-        raise DataError(f"{', '.join(str(file) for file, _ in files)}: nothing else is to be read.")
-    return kept, [f"{file} is left out of what is read" for file, _ in files if file.resolve() in gone]
+        raise DataError(f"{listed(gone)}: there is nothing else to read.")
+    return kept, [f"{file} is left out of what is read" for file in gone]
 
 
 def _part(job: Job, records: Records, *, alone: bool) -> Part:

@@ -62,7 +62,7 @@ class Table:
             ).rstrip()
             for row in grid
         ]
-        return "\n".join(([self.title] if self.title else []) + lines)
+        return "\n".join(([visible(self.title)] if self.title else []) + lines)
 
     def csv(self) -> str:
         """Write the cells as CSV, without the title."""
@@ -106,12 +106,12 @@ class Table:
         width = max(map(len, self.heads))
         blocks = [
             "\n".join(
-                f"{head:<{width}}  {visible(cell)}"
+                f"{visible(head):<{width}}  {visible(cell)}"
                 for head, cell in zip(self.heads, row, strict=True)
             )
             for row in self.rows
         ]
-        return "\n".join(([self.title] if self.title else []) + ["\n\n".join(blocks)])
+        return "\n".join(([visible(self.title)] if self.title else []) + ["\n\n".join(blocks)])
 
 
 def number(value: float | None, digits: int = 4) -> str:

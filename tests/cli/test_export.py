@@ -256,3 +256,13 @@ def test_public_logs_written_anew_account_for_the_same_trials(shared, tmp_path):
     assert found.factors["repetition"].values() == wanted.factors["repetition"].values()
     assert found.numbers["value"].tolist() == wanted.numbers["value"].tolist()
     assert len(opened_by_inspect(tmp_path / "log.json").samples) == 200
+
+
+def test_counts_of_several_metrics_name_the_option_that_chooses(simtrack, tmp_path):
+    (tmp_path / "t.csv").write_text("id,metric,score\nq1,m,1\nq1,n,0\nq2,m,1\n", "utf-8")
+    done = simtrack("export", "t.csv", "-o", "c.nc")
+    assert done.code == 2
+    assert "Choose one with --metric, or add --by metric." in done.err
+    assert "select(" not in done.err
+    assert simtrack("export", "t.csv", "-o", "c.nc", "--metric", "m").code == 0
+    assert simtrack("export", "t.csv", "-o", "c.nc", "--by", "metric").code == 0

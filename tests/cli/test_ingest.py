@@ -106,3 +106,45 @@ def test_all_public_logs_become_one_table_that_loses_no_trial(simtrack, shared, 
     found = read_log(tmp_path / "t.csv")
     assert account(found) == account(wanted)
     assert found.notes == wanted.notes
+
+
+def test_logs_are_not_written_over_and_the_table_of_last_time_is_replaced(simtrack, logs, tmp_path):
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "failed.eval").write_bytes((logs / "failed.eval").read_bytes())
+    table = "item,correct\nq1,1\nq2,0\n"
+    (tmp_path / "runs" / "scores.csv").write_text(table, "utf-8")
+    for given in (["runs"], ["runs/scores.csv"], ["runs/*.csv"], ["runs/../runs/scores.csv"]):
+        for verb in ("ingest", "export"):
+            done = simtrack(verb, *given, "-o", "runs/scores.csv")
+            assert (done.code, done.out) == (2, "")
+            assert "output must be another file than those that are read" in done.err
+    assert (tmp_path / "runs" / "scores.csv").read_text("utf-8") == table
+    first = simtrack("ingest", "runs", "-o", "runs/all.csv")
+    assert "6 rows of 2 sources" in first.out
+    again = simtrack("ingest", "runs", "-o", "runs/all.csv")
+    assert "6 rows of 2 sources" in again.out
+    assert "runs/all.csv is left out of what is read" in again.out
+    assert read_log(tmp_path / "runs" / "all.csv").numbers["value"].size == 6
+    assert first.out in again.out.replace("Note: runs/all.csv is left out of what is read\n", "")
+    assert simtrack("ingest", "runs/all.csv", "-o", "runs/all.csv").code == 2
+
+
+def test_latest_and_workers_are_options_of_every_verb_that_reads(simtrack, logs, tmp_path):
+    for name in ("failed.eval", "stage_reports.eval"):
+        (tmp_path / name).write_bytes((logs / name).read_bytes())
+    (tmp_path / "cut.eval").write_bytes((logs / "stage_reports.eval").read_bytes()[:9000])
+    plain = simtrack("ingest", ".", "--salvage", "-o", "../a.csv")
+    spread = simtrack("ingest", ".", "--salvage", "--workers", "2", "-o", "../a.csv")
+    assert plain.out == spread.out
+    kept = simtrack("ingest", ".", "--salvage", "--latest", "-o", "../b.csv")
+    assert "cut.eval: left out with" in kept.out
+    assert "count 2 times" in plain.out
+    assert "count 2 times" not in kept.out
+    assert simtrack("ingest", ".", "--workers", "0", "-o", "../b.csv").code == 2
+    assert "row" in simtrack("score", "failed.eval", "--latest", "--workers", "1", "--json").out
+
+
+def test_one_row_is_one_row(simtrack, tmp_path):
+    (tmp_path / "t.csv").write_text("id,score\nq1,1\n", "utf-8")
+    assert simtrack("ingest", "t.csv", "-o", "a.csv").out.startswith("a.csv: 1 row of 1 source\n")
+    assert simtrack("export", "a.csv", "-o", "b.csv").out == "b.csv: 1 row\n"

@@ -8,6 +8,7 @@ from typing import get_args
 
 import pytest
 
+import simtrack.cli.scan as scan_verb
 from simtrack.cli.reading_progress import _tally, reading_progress
 from simtrack.logs import ReadSoFar, read_log, scan
 from simtrack.options import Status
@@ -200,3 +201,91 @@ def test_every_file_of_the_study_material_has_one_row(simtrack, shared):
     assert files["public/sierra-research__tau2-bench/results.json"]["state"] == "refused"
     airline = files["public/sierra-research__tau-bench/gpt-4o-airline.json"]
     assert (airline["planned"], airline["mean"]) == (200, 0.42)
+
+
+def test_strict_fails_on_what_is_refused_or_not_comparable(simtrack, logs, tmp_path):
+    for name in ("fates.eval", "failed.eval"):
+        (tmp_path / name).write_bytes((logs / name).read_bytes())
+    assert simtrack("scan", ".", "--strict").code == 0
+    (tmp_path / "empty.eval").write_bytes(b"")
+    assert simtrack("scan", ".").code == 0
+    done = simtrack("scan", ".", "--strict", "--json")
+    assert (done.code, done.err) == (3, "simtrack: --strict: 1 refused.\n")
+    assert done.json["files"][0]["state"] == "refused"
+    (tmp_path / "empty.eval").write_bytes((logs / "stage_reports.eval").read_bytes()[:9000])
+    assert simtrack("scan", ".", "--strict").err == "simtrack: --strict: 1 truncated.\n"
+    (tmp_path / "empty.eval").write_bytes((logs / "failed.eval").read_bytes())
+    assert simtrack("scan", ".", "--strict").err == "simtrack: --strict: 1 warning.\n"
+
+
+def test_the_arms_within_one_table_are_compared(tmp_path):
+    rows = [f"q{i},a,{e},1" for i in range(4) for e in (1, 2)]
+    rows += [f"q{i},b,1,0" for i in range(2, 6)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,model,epoch,score", *rows, ""]), "utf-8")
+    (tmp_path / "same.csv").write_text("id,model,score\nx,a,1\nx,b,0\n", "utf-8")
+    sets, epochs = scan(tmp_path).warnings
+    assert sets.startswith(
+        "t.csv: the sample sets differ (4 in t.csv [a]; 4 in t.csv [b]; 2 in all of them)"
+    )
+    assert epochs == "t.csv: epochs differs (epochs=2 in t.csv [a]; epochs=1 in t.csv [b])"
+
+
+def test_the_tasks_within_a_table_are_compared_each_with_itself_and_with_files(tmp_path):
+    inspect_log(tmp_path / "a.json", ["1", "2"], scores=["C", "I"], config={"limit": 2})
+    table = "id,task,model,score\n1,t,m,1\n2,t,m,1\n9,u,m,1\n1,t,n,0\n8,u,n,0\n"
+    (tmp_path / "t.csv").write_text(table, "utf-8")
+    told = scan(tmp_path).warnings
+    assert [w.split(":")[0] for w in told] == ["task t", "task u"]
+    assert "(2 in a.json, t.csv [m]; 1 in t.csv [n]; 1 in all of them)" in told[0]
+    assert "(1 in t.csv [m]; 1 in t.csv [n]; 0 in all of them)" in told[1]
+
+
+def test_a_table_of_several_sources_counts_each_on_its_own_metric(simtrack, logs, tmp_path):
+    simtrack("ingest", str(logs), "-o", "all.csv", "--skip-refused", "--salvage")
+    whole = [f for f in scan(logs).files if f.kind == "trials"]
+    (table,) = scan(tmp_path / "all.csv").files
+    for name in ("planned", *CLASSES):
+        assert getattr(table, name) == sum(getattr(f, name) for f in whole)
+    assert table.metric == ""
+    assert table.to_dict()["mean"] is None
+    assert f"{table.metrics} of them" in simtrack("scan", "all.csv").out
+
+
+@pytest.mark.parametrize(
+    ("columns", "gone"),
+    [(80, {"kind", "format", "task", "model"}), (100, {"kind", "format", "task"}), (160, set())],
+)
+def test_on_a_terminal_each_file_keeps_to_one_line_that_fits(
+    simtrack, logs, tmp_path, monkeypatch, columns, gone
+):
+    folder = tmp_path / "long"
+    folder.mkdir()
+    inspect_log(folder / f"2025-05-05_{'task' * 20}_run.json", ["1"], scores=["C"])
+    (folder / "failed.eval").write_bytes((logs / "failed.eval").read_bytes())
+    assert "task" * 20 in simtrack("scan", "long").out
+    monkeypatch.setenv("COLUMNS", str(columns))
+    whole = scan_verb._table(scan(folder))
+    assert scan_verb._fitted(whole) == whole  # in a pipe
+    monkeypatch.setattr(scan_verb, "_on_terminal", lambda: True)
+    fitted = scan_verb._fitted(whole)
+    assert max(map(len, fitted.plain().splitlines())) <= columns
+    assert set(whole.heads) - set(fitted.heads) == gone
+    assert fitted.rows[0][0].startswith("202")
+    assert fitted.rows[0][0].endswith("run.json")
+    monkeypatch.setenv("COLUMNS", "40")
+    assert scan_verb._fitted(whole) == whole  # blocks, with whole names
+
+
+def test_what_a_terminal_would_act_on_is_written_out(simtrack, tmp_path):
+    name = "\x1b[2Jrun\u202e.csv"
+    (tmp_path / name).write_text("id,model,score\nq1,\x1b]0;x\x07,1\nq2,m,0\n", "utf-8")
+    (tmp_path / "\x1b[31m.eval").write_bytes(b"")
+    for verb, *given in (
+        ("scan", "--notes"),
+        ("score", "--skip-refused"),
+        ("ingest", "--skip-refused", "-o", "t.csv"),
+        ("ingest", "-o", "u.csv"),
+    ):
+        done = simtrack(verb, ".", *given)
+        assert not {"\x1b", "\x07", "\u202e"} & set(done.out + done.err)
+        assert r"\x1b[31m.eval" in done.out + done.err

@@ -340,3 +340,21 @@ def test_tau_bench_airline_has_its_published_pass_hat_k(simtrack, tmp_path, shar
     done = simtrack("score", path, "--pass-k", "1,2,3,4", "--json").json
     (found,) = done["metrics"][0]["pass_k"]
     assert [round(row["value"], 4) for row in found["pass_hat_k"]] == [0.42, 0.2733, 0.22, 0.2]
+
+
+def test_strict_fails_where_something_asked_for_has_no_number(simtrack, tmp_path):
+    rows = [f"q{i},{m},{(i + k) % 2}" for i in range(8) for k, m in enumerate("ab")]
+    (tmp_path / "t.csv").write_text("\n".join(["id,model,score", *rows, ""]), "utf-8")
+    assert simtrack("score", "t.csv", "--compare", "a", "b", "--strict").code == 0
+    few = [row for row in rows if row[:2] in {"q1", "q2"}]
+    (tmp_path / "few.csv").write_text("\n".join(["id,model,score", *few, "q9,c,1", ""]), "utf-8")
+    assert simtrack("score", "few.csv", "--compare", "a", "b").code == 0
+    done = simtrack("score", "few.csv", "--compare", "a", "b", "--strict")
+    assert done.code == 3
+    assert done.err == "simtrack: --strict: not estimable: interval of c; the p.\n"
+    assert "a minus b" in done.out
+    short = simtrack("score", "t.csv", "--by", "model", "--pass-k", "1,2", "--strict")
+    assert (short.code, short.err.count("pass@2")) == (3, 2)
+    test = simtrack("test", "few.csv", "--compare", "a", "b", "--strict", "--json")
+    assert (test.code, test.err) == (3, "simtrack: --strict: 1 of 1 tests are refused.\n")
+    assert simtrack("test", "few.csv", "--compare", "a", "b").code == 0

@@ -104,7 +104,9 @@ def test_reading_imports_neither_inspect_nor_pandas_nor_scipy(fixtures):
 
 
 def test_the_inventory_counts_and_refuses(fixtures, tmp_path):
-    shutil.copytree(fixtures, tmp_path / "logs", ignore=shutil.ignore_patterns("*.py", "*.pyc"))
+    shutil.copytree(
+        fixtures, tmp_path / "logs", ignore=shutil.ignore_patterns("*.py*", "stage_replies*")
+    )
     (tmp_path / "logs" / "cut.eval").write_bytes((fixtures / "fates.eval").read_bytes()[:900])
     (tmp_path / "other.json").write_text('{"simulations":\n []}')
     rows = {row.file: row for row in inventory([tmp_path])}
