@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ from simtrack.errors import DataError
 from simtrack.logs.columns import LABEL_COLUMNS_MAX
 from simtrack.logs.decode import Decoded, decode_record
 from simtrack.logs.source import Source
-from simtrack.logs.tables.cells import Cells, Column
+from simtrack.logs.tables.cells import Cells, Column, Kinds
 from simtrack.logs.tables.roles import MARKER
 from simtrack.logs.tables.skipped import Skipped
 from simtrack.logs.tables.skipping import heavy_keys, is_used
@@ -76,18 +76,18 @@ class Assembly:
 
     Attributes
     ----------
-    names, heavy : list of str
-        The keys whose values are kept in every row, and those that are skipped.
+    order, names, heavy : list of str
+        The keys of the first records, those whose values are kept, and those that are skipped.
     """
 
     def __init__(self, source: Source, head: Sequence[Record], wanted: Collection[str]) -> None:
         self._source, self._wanted = source, wanted
-        self._order = list(dict.fromkeys(name for record in head for name in record))
-        self._marked = MARKER in self._order
+        self.order = list(dict.fromkeys(name for record in head for name in record))
+        self._marked = MARKER in self.order
         heavy = heavy_keys(head, wanted)
-        wide = len(self._order) > LABEL_COLUMNS_MAX and not self._marked
-        self.heavy = [name for name in self._order if name in heavy]
-        self.names = [] if wide else [name for name in self._order if name not in heavy]
+        wide = len(self.order) > LABEL_COLUMNS_MAX and not self._marked
+        self.heavy = [name for name in self.order if name in heavy]
+        self.names = [] if wide else [name for name in self.order if name not in heavy]
         self.is_wide = wide
         self._heavy_times = {name: sum(name in r for r in head) for name in self.heavy}
         self._columns: dict[str, Column | None] = {name: Column() for name in self.names}
@@ -106,6 +106,15 @@ class Assembly:
                 column.add(values)
                 self._let_go(name, column.is_heavy)
         self.add_rows(spans, lines)
+
+    def add_arrays(
+        self, name: str, kinds: Kinds, payload: NDArray[np.int64], *, is_heavy: bool
+    ) -> None:
+        """Add coded rows of one column; `is_heavy` says that it is none of labels."""
+        column = self._columns[name]
+        if column is not None:
+            column.add_arrays(kinds, payload)
+            self._let_go(name, is_heavy or column.is_heavy)
 
     def add_rows(self, spans: NDArray[np.int64], lines: NDArray[np.int64]) -> None:
         """Say where rows stand whose cells are added."""
@@ -133,13 +142,13 @@ class Assembly:
         A key that is skipped counts as often as in the first records, or as in every row.
         """
         found: dict[str, int] = {}
-        for name in dict.fromkeys([*self._order, *self._sparse]):
+        for name in dict.fromkeys([*self.order, *self._sparse]):
             column, sparse = self._columns.get(name), self._sparse.get(name)
             if sparse is not None:
                 found[name] = sparse.times
             else:
                 known = self._heavy_times.get(name, self.rows)
-                found[name] = known if column is None else column.cells().present()
+                found[name] = known if column is None else column.present()
         return found
 
     def values(self, name: str, dictionary: Sequence[str] = ()) -> Cells | Skipped:
@@ -203,8 +212,11 @@ class Sparse:
         return self._column.cells().spread(found, rows)
 
 
-def _cell_of(name: str) -> Any:
-    def cell(row: bytes) -> Any:
-        return decode_record(row, "a line", Decoded()).get(name)
+def _cell_of(name: str) -> Callable[[bytes, str], Any]:
+    """Give what decodes one value of a row; skipped bytes that are no UTF-8 become U+FFFD."""
+
+    def cell(row: bytes, where: str) -> Any:
+        text = row.decode("utf-8", "replace").encode()
+        return decode_record(text, where, Decoded()).get(name)
 
     return cell

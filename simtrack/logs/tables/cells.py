@@ -90,10 +90,6 @@ class Cells(Sequence[Any]):
         kinds[rows], payload[rows] = self._kinds, self._payload
         return Cells(kinds, payload, self._texts, self._objects)
 
-    def present(self) -> int:
-        """Count the rows that have the key, be it null."""
-        return int(np.count_nonzero(self._kinds != ABSENT))
-
     def distinct(self) -> tuple[NDArray[np.int64], list[Any]]:
         """Give the different values, in the order of their first rows, and which each row has.
 
@@ -165,6 +161,10 @@ class Column:
         self._kinds.append(kinds)
         self._payload.append(payload)
 
+    def present(self) -> int:
+        """Count the rows that have the key, be it null."""
+        return sum(int(np.count_nonzero(kinds != ABSENT)) for kinds in self._kinds)
+
     def coded(self, values: Sequence[Any]) -> tuple[Kinds, Payload]:
         """Give the kinds and the payload of some values, keeping their texts and objects."""
         types = list(map(type, values))
@@ -184,15 +184,15 @@ class Column:
         """Give the column as it is now, of the texts in a dictionary and those added here."""
         kinds = np.concatenate(self._kinds or [np.zeros(0, dtype=np.uint8)])
         payload = np.concatenate(self._payload or [np.zeros(0, dtype=np.int64)])
-        texts = list(dict.fromkeys([*dictionary, *self._texts]))
-        place = {text: k for k, text in enumerate(texts)} if dictionary else self._index
-        for own, sign in ((self._texts, -1), (dictionary, 1)):
-            if sign < 0 or len(texts) < len(dictionary) + len(self._texts):
-                rows = (kinds == TEXT) & ((payload < 0) == (sign < 0))
-                lookup = np.fromiter(map(place.__getitem__, own), np.int64, len(own))
-                if rows.any():
-                    codes = payload[rows]
-                    payload[rows] = lookup[-1 - codes if sign < 0 else codes]
+        every = [*dictionary, *self._texts]
+        texts = list(dict.fromkeys(every))
+        own = kinds == TEXT
+        places = payload[own]
+        places = np.where(places < 0, len(dictionary) - 1 - places, places)
+        if len(texts) < len(every):
+            place = {text: k for k, text in enumerate(texts)}
+            places = np.fromiter(map(place.__getitem__, every), np.int64, len(every))[places]
+        payload[own] = places
         return Cells(kinds, payload, texts, self._objects)
 
     def _payload_of(self, kind: int, values: Sequence[Any]) -> Payload:

@@ -15,6 +15,7 @@ from simtrack.logs.columns import LABEL_COLUMNS_MAX, listed
 from simtrack.logs.lines import damage
 from simtrack.logs.source import Source
 from simtrack.logs.tables.assembly import Assembly, LineReader
+from simtrack.logs.tables.pays import pays
 from simtrack.logs.tables.roles import MARKER, USUAL
 from simtrack.logs.tables.skipping import HEAD_RECORDS, LightLines
 from simtrack.logs.tables.table import Table
@@ -46,17 +47,18 @@ def read_json_lines(
     reader = LineReader(label, salvage=salvage)
     rows, start, line, last = _head(source, reader, wanted)
     decoder = None if rows.is_wide else LightLines.of(rows.names, rows.heavy)
-    for begin, end in source.blocks(start):
-        spans, numbers, count = source.lines(begin, end)
-        numbers = numbers + line + 1
-        line += count
-        last = int(numbers[-1]) if numbers.size else last
-        _add_block(rows, reader, decoder, source, (begin, end), spans, numbers)
-        source.release(begin, end)
+    texts: Mapping[str, Sequence[str]] = {}
+    if decoder is not None and rows.names and pays(source.end - start):
+        from simtrack.logs.tables.scanned import add_scanned
+
+        texts, found = add_scanned(source, start, line, rows, reader, decoder)
+    else:
+        found = _add_plainly(source, start, line, rows, reader, decoder)
+    last = found or last
     if reader.damaged and not rows.rows:
         raise DataError(f"{label}: not one line is a whole JSON object.")
     names, dropped = kept_keys(rows.times(), wanted)
-    columns: dict[str, Sequence[Any]] = {name: rows.values(name) for name in names}
+    columns: dict[str, Sequence[Any]] = {n: rows.values(n, texts.get(n, ())) for n in names}
     lost, notes = damage(reader.damaged, last, (("source", label),))
     notes += [*reader.seen.notes(), *dropped]
     lines = array("q", rows.lines().tobytes())
@@ -97,6 +99,26 @@ def _head(
     place = np.array(where, dtype=np.int64).reshape(-1, 3)
     rows.add([list(c) for c in columns] or [[] for _ in rows.names], place[:, :2], place[:, 2])
     return rows, start, line, last
+
+
+def _add_plainly(
+    source: Source,
+    start: int,
+    line: int,
+    rows: Assembly,
+    reader: LineReader,
+    decoder: LightLines | None,
+) -> int:
+    """Add all lines from `start` on, `line` of them before it; give the last that is not blank."""
+    last = 0
+    for begin, end in source.blocks(start):
+        spans, numbers, count = source.lines(begin, end)
+        numbers = numbers + line + 1
+        line += count
+        last = int(numbers[-1]) if numbers.size else last
+        _add_block(rows, reader, decoder, source, (begin, end), spans, numbers)
+        source.release(begin, end)
+    return last
 
 
 def _add_block(

@@ -25,13 +25,13 @@ class Skipped(Sequence[Any]):
     spans : int64 array, shape (rows, 2)
         Where each row starts and ends.
     cell : callable
-        Gives the value from the bytes of a row.
+        Gives the value from the bytes of a row and where they are, for messages.
     """
 
     __slots__ = ("_cell", "_source", "_spans")
 
     def __init__(
-        self, source: Source, spans: NDArray[np.int64], cell: Callable[[bytes], Any]
+        self, source: Source, spans: NDArray[np.int64], cell: Callable[[bytes, str], Any]
     ) -> None:
         self._source, self._spans, self._cell = source, spans, cell
 
@@ -42,7 +42,7 @@ class Skipped(Sequence[Any]):
         if isinstance(row, slice):
             return Skipped(self._source, self._spans[row], self._cell)
         start, end = self._spans[row].tolist()
-        return self._cell(self._source[start:end])
+        return self._cell(self._source[start:end], f"the line that starts at byte {start}")
 
     def take(self, rows: NDArray[np.intp]) -> Skipped:
         """Keep these rows, still skipped."""
