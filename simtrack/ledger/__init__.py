@@ -1,4 +1,17 @@
-"""The contract ledger of ReBIND: what a dialogue requires, as data, and how it is delivered."""
+"""The contract ledger of ReBIND: what a dialogue requires, as data, and how it is delivered.
+
+Everything here is a pure function on frozen data; nothing calls a model or runs a checker.
+
+>>> ledger = Ledger("Reverse a text.").add(0, "tests", "Pass all unit tests.", "unit-tests")
+>>> ledger = ledger.add(1, "log", "Define audit_log.", "presence:audit_log").revoke(4, "log")
+>>> print(compile_ledger(promote(ledger, "tests")).text)
+Task: Reverse a text.
+<BLANKLINE>
+1. Pass all unit tests.
+<BLANKLINE>
+Before you answer, check once more:
+- (1) Pass all unit tests.
+"""
 
 from simtrack.ledger.ablation import Ablation, ablate
 from simtrack.ledger.clauses import RUNGS, Clause, ClauseState, Event, Rung, Tombstone

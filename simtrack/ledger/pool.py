@@ -6,11 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
 from simtrack.errors import InputError
 from simtrack.ledger.fields import a_label
-from simtrack.rng import Stream
 from simtrack.validate import integer
 
 __all__ = ["FILLERS", "MARKERS", "Pool"]
@@ -80,6 +77,10 @@ class Pool:
         task : str
             Id of the task.
         """
+        import numpy as np  # here, so that a ledger can be compiled without
+
+        from simtrack.rng import Stream
+
         n = integer("n", n, 0, len(self.names))
         order: list[str] = []
         for place, generation in enumerate(self.generations):

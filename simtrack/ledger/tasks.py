@@ -114,7 +114,7 @@ def _rows(text: str) -> list[tuple[str, Any]]:
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) > 1 and _whole(lines[0]):
         return [(f"tasks[{k}]", read_object(line, f"tasks[{k}]")) for k, line in enumerate(lines)]
-    data = read_object(text, "The tasks")
+    data = read_object(text, "The document")
     if "tasks" not in data and ("id" in data or "task_id" in data):
         return [("tasks[0]", data)]
     fields = known(data, "the tasks", ("tasks",), (), SCHEMA)

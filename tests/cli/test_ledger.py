@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import pathlib
 import re
+import subprocess
 import sys
 
 import click
@@ -243,3 +245,19 @@ def test_a_terminal_is_not_waited_for(simtrack, monkeypatch):
 def test_a_file_may_begin_with_a_byte_order_mark(simtrack, files):
     (files / "bom.json").write_text("\ufeff" + made().to_json(), "utf-8")
     assert simtrack("ledger", "compile", "bom.json").code == 0
+
+
+def test_the_fixture_of_the_readme_is_the_example():
+    fixture = pathlib.Path(__file__).parents[1] / "fixtures" / "ledger" / "palindrome.json"
+    assert fixture.read_text("utf-8") == made().to_json()
+
+
+@pytest.mark.parametrize("what", ["compile", "show", "screen"])
+def test_a_ledger_needs_no_numpy(what):
+    fixture = pathlib.Path(__file__).parents[1] / "fixtures" / "ledger" / "palindrome.json"
+    code = (
+        f"import sys; from simtrack.cli.main import main; main(['ledger', {what!r}, "
+        f"{str(fixture)!r}]); sys.exit('numpy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
+    assert done.returncode == 0

@@ -209,8 +209,8 @@ def test_tasks_are_read_in_three_forms():
         ('{"id": "a", "statement": "S", "entry_point": "f"}\n'
          '{"id": "a", "statement": "S", "entry_point": "f"}',
          "tasks must have distinct ids, got 'a' twice."),
-        ("", "The tasks is not valid JSON"),
-        ("[]", "The tasks must be a JSON object, got []."),
+        ("", "The document is not valid JSON"),
+        ("[]", "The document must be a JSON object, got []."),
     ],
     ids=range(9),
 )  # fmt: skip
