@@ -207,18 +207,16 @@ def _one_line(path: Path, content: Content, label: str, request: Request) -> Rec
 
 
 def _csv(path: Path, content: Content, label: str, request: Request) -> Records:
+    is_table = path.suffix.lower() in _TABLES
+    wanted = tuple((request.map or {}).values())
     try:
-        text = content.data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = content.data.count(b"\n", 0, error.start) + 1
-        if path.suffix.lower() in _TABLES:
-            cure = "Save the table as UTF-8."
-            raise DataError(f"{label}: line {line} is not UTF-8. {cure}") from None
+        return _from_table(tables.read_csv(content.source, label, wanted), request)
+    except tables.NotUtf8 as error:
+        if is_table:
+            raise DataError(f"{error} Save the table as UTF-8.") from None
         raise UnknownFormat(f"{label}: {_PROSE}") from None
-    try:
-        return _from_table(tables.read_csv(text, label), request)
     except UnknownFormat:
-        if request.map or path.suffix.lower() in _TABLES:
+        if request.map or is_table:
             raise
         raise UnknownFormat(f"{label}: {_PROSE}") from None
 

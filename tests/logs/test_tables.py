@@ -14,8 +14,12 @@ from hypothesis import strategies as st
 
 from simtrack.errors import DataError, InputError
 from simtrack.logs import read_log
-from simtrack.logs.tables.csv_text import parse_csv, read_csv
+from simtrack.logs.source import Source
+from simtrack.logs.tables import cells, csv_text
+from simtrack.logs.tables.csv_rows import parse_csv
+from simtrack.logs.tables.csv_text import read_csv
 from simtrack.logs.tables.json_lines import read_json_lines
+from simtrack.logs.tables.skipped import Skipped
 
 
 @pytest.fixture
@@ -277,14 +281,14 @@ CELLS = st.text(alphabet=st.sampled_from(list('ab ,";\n\r\u2028\u0085é1\t')), m
 def test_what_the_csv_module_writes_is_read_back(rows):
     out = io.StringIO()
     csv.writer(out).writerows(rows)
-    assert [cells for _, cells in parse_csv(out.getvalue(), ",", "t")] == rows
+    assert [row for _, row in parse_csv(out.getvalue(), ",", "t")] == rows
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(alphabet=st.sampled_from(list('ab",\n\r')), max_size=30))
 def test_any_text_is_read_as_the_csv_module_does_or_refused(text):
     try:
-        ours = [cells for _, cells in parse_csv(text, ",", "t")]
+        ours = [row for _, row in parse_csv(text, ",", "t")]
     except DataError:
         return
     # csv's strict mode also refuses text behind a closing quote; newline='' keeps breaks as is.
@@ -295,7 +299,43 @@ def test_any_text_is_read_as_the_csv_module_does_or_refused(text):
 def test_a_cell_wider_than_the_csv_module_allows():
     wide = "x" * 200_000
     table = read_csv(f'a,b\n"{wide}",1\n', "t")
-    assert table.columns["a"] == [wide]
+    assert list(table.columns["a"]) == [wide]
+
+
+def csv_outcome(data):
+    try:
+        table = read_csv(Source(data), "t")
+    except DataError as error:
+        return type(error), str(error)
+    return {n: list(c) for n, c in table.columns.items()}, list(table.lines)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.text(alphabet=st.sampled_from(list('ab,,""\n\n\ré\u2028')), max_size=60),
+    st.integers(1, 12),
+    st.sampled_from([b"", b"", b"\xff", b'"x', b"\xef\xbb\xbf"]),
+    st.integers(0, 60),
+)
+def test_csv_in_blocks_is_csv_read_at_once(text, size, odd, at):
+    data = b"a,b\n" + text.encode()
+    data = data[:at] + odd + data[at:]
+    at_once = csv_outcome(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_text, "_BLOCK_BYTES", size)
+        patch.setattr(cells, "LABEL_MAX_CHARACTERS", 3)  # so that columns stay in the file
+        assert csv_outcome(data) == at_once
+
+
+def test_a_long_text_of_csv_stays_in_the_file_unless_it_is_asked_for():
+    wide = "é, " * 200
+    data = "".join(f'q{k},"{wide}{k}",1\r\n' for k in range(50)).encode()
+    table = read_csv(Source(b"id,reply,score\r\n" + data), "t")
+    assert isinstance(table.columns["reply"], Skipped)
+    assert table.columns["reply"][7] == f"{wide}7"
+    wanted = read_csv(Source(b"id,reply,score\r\n" + data), "t", ["reply"])
+    assert list(wanted.columns["reply"]) == list(table.columns["reply"])
+    assert not isinstance(wanted.columns["reply"], Skipped)
 
 
 SCALARS = st.one_of(

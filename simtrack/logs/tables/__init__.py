@@ -1,7 +1,7 @@
 """Plain tables: CSV, JSON lines and arrays, Parquet and Arrow, with a column map."""
 
 from simtrack.logs.tables.arrow import read_arrow, read_parquet
-from simtrack.logs.tables.csv_text import read_csv
+from simtrack.logs.tables.csv_text import NotUtf8, read_csv
 from simtrack.logs.tables.json_array import read_json_array
 from simtrack.logs.tables.json_lines import read_json_lines
 from simtrack.logs.tables.replies import REPLY_COLUMNS, to_replies
@@ -9,6 +9,7 @@ from simtrack.logs.tables.table import Table, to_records
 
 __all__ = [
     "REPLY_COLUMNS",
+    "NotUtf8",
     "Table",
     "read_arrow",
     "read_csv",

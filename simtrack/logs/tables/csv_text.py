@@ -3,112 +3,177 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from simtrack.counts import Losses
 from simtrack.errors import DataError
+from simtrack.logs.source import Source
+from simtrack.logs.tables.cells import Column
+from simtrack.logs.tables.csv_rows import OpenQuote, Row, parse_rows
+from simtrack.logs.tables.roles import MARKER
+from simtrack.logs.tables.skipped import Skipped
+from simtrack.logs.tables.skipping import is_used
 from simtrack.logs.tables.table import Table
 
-__all__ = ["parse_csv", "read_csv"]
+__all__ = ["NotUtf8", "read_csv"]
 
 _DELIMITERS = (",", "\t", ";")
+#: What is in memory as text at a time, and the longest row that is waited for.
+_BLOCK_BYTES, _ROW_MAX_BYTES = 2 << 20, 128 << 20
 
 
-def read_csv(text: str, label: str) -> Table:
+class NotUtf8(DataError):
+    """Text in another encoding; the message names its first line that is not UTF-8."""
+
+
+def read_csv(data: str | Source, label: str, wanted: Collection[str] = ()) -> Table:
     """Read delimited text with a header line into columns of text.
 
     Commas, or tabs or semicolons where the header has no comma; cells in double quotes may hold
     delimiters, line breaks and doubled quotes. "NA", "None" and "null" are text like any other.
-    Blank lines are skipped. A byte-order mark is no part of the first name.
+    Blank lines are skipped. A byte-order mark is no part of the first name. A column with a text
+    too long for a label stays in the file, unless it is `wanted` or has a usual name.
 
     Raises
     ------
+    NotUtf8
+        Bytes that are not UTF-8, wherever they stand.
     DataError
         No header, a name that occurs twice, a row with more or fewer cells than the header, or
         quotes that do not close; the message gives the line.
     """
-    text = text.removeprefix("\ufeff")
-    delimiter = _delimiter(text)
-    lines: list[int] = []
-    rows: list[list[str]] = []
-    for line, cells in parse_csv(text, delimiter, label):
-        lines.append(line)
-        rows.append(cells)
-    if not rows:
-        raise DataError(f"{label}: empty: it holds no header line.")
-    header = [name.strip() or f"(column {k + 1})" for k, name in enumerate(rows.pop(0))]
-    lines.pop(0)
-    twice = [name for name, times in Counter(header).items() if times > 1]
-    if twice:
-        raise DataError(f"{label}: two columns are named {twice[0]!r}. Rename one of them.")
-    _refuse_ragged(rows, lines, len(header), label)
-    turned = zip(*rows, strict=True) if rows else ([] for _ in header)
-    columns = {
-        name: [cell or None for cell in column] for name, column in zip(header, turned, strict=True)
-    }
-    return Table(label, columns, lines, Losses(), spreadsheet=True)
+    source = Source.of(data.encode() if isinstance(data, str) else data)
+    table = _Growing(source, label, wanted)
+    line, start, size = 1, source.start, _BLOCK_BYTES
+    while start < source.end:
+        _, end = next(source.blocks(start, size))
+        text = _decoded(source, start, end, label)
+        table.delimiter = table.delimiter or _delimiter(text)
+        rows: list[Row] = []
+        rest = len(text)
+        try:
+            for row in parse_rows(text, table.delimiter or ",", label, line):
+                rows.append(row)  # noqa: PERF402 - those before an open quote are kept
+        except DataError as error:
+            if not isinstance(error, OpenQuote) or end == source.end or size > _ROW_MAX_BYTES:
+                _refuse_other_text(source, end, label)
+                raise
+            rest = error.start
+        table.add(rows, text, start)
+        taken = text if rest == len(text) else text[:rest]
+        line += taken.count("\n") + taken.count("\r") - taken.count("\r\n")
+        begin, start = start, end if rest == len(text) else start + len(taken.encode())
+        size = _BLOCK_BYTES if rest else 2 * size
+        source.release(begin, start)
+    return table.whole()
 
 
-def parse_csv(text: str, delimiter: str, label: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield (first line, cells) of every row that is not blank, as RFC 4180 has it.
+class _Growing:
+    """The columns as far as the text is read."""
 
-    A quote inside an unquoted cell is text; text after a closing quote is refused.
-    """
-    if '"' not in text:
-        yield from _parse_plain(text, delimiter)
-        return
-    mark = re.escape(delimiter)
-    cell = re.compile(
-        rf'(?:"([^"]*(?:""[^"]*)*)"|([^{mark}\r\n"][^{mark}\r\n]*|))({mark}|\r\n|\r|\n|\Z)'
-    )
-    position, line, start = 0, 1, 1
-    cells: list[str] = []
-    quoted = False
-    while position < len(text):
-        found = cell.match(text, position)
-        if found is None:
-            raise DataError(
-                f"{label}: line {line}: a quoted cell is not closed, or text follows its closing "
-                "quote. Double the quotes that are part of a cell."
+    def __init__(self, source: Source, label: str, wanted: Collection[str]) -> None:
+        self._source, self._label, self._wanted = source, label, wanted
+        self.delimiter = ""
+        self._header: list[str] | None = None
+        self._columns: list[Column | None] = []
+        self._spans: list[NDArray[np.int64]] = []
+        self._lines = array("q")
+        self._refusal: DataError | None = None
+
+    def add(self, rows: list[Row], text: str, start: int) -> None:
+        """Add rows of a text that starts at this byte; the first row of all is the header."""
+        if self._header is None and rows:
+            self._begin(rows.pop(0).cells)
+        self._refusal = self._refusal or self._ragged(rows)
+        if self._refusal is not None or not rows:
+            return
+        for k, cells in enumerate(zip(*(row.cells for row in rows), strict=True)):
+            column = self._columns[k]
+            if column is not None:
+                column.add([cell or None for cell in cells])
+                if column.is_heavy and not self._keeps(k):
+                    self._columns[k] = None
+        spans = np.array([(row.start, row.end) for row in rows], dtype=np.int64)
+        if not text.isascii():
+            data = np.frombuffer(text.encode(), dtype=np.uint8)
+            first_bytes = np.append(np.flatnonzero((data & 0xC0) != 0x80), data.size)
+            spans = first_bytes[spans]
+        self._spans.append(spans + start)
+        self._lines.extend(row.line for row in rows)
+
+    def whole(self) -> Table:
+        """Give the table, or refuse it for what was found on the way."""
+        if self._header is None:
+            raise DataError(f"{self._label}: empty: it holds no header line.")
+        if self._refusal is not None:
+            raise self._refusal
+        spans = np.concatenate([np.zeros((0, 2), dtype=np.int64), *self._spans])
+        columns: dict[str, Sequence[Any]] = {}
+        for k, (name, column) in enumerate(zip(self._header, self._columns, strict=True)):
+            cell = _cell_of(k, self.delimiter)
+            kept = column.cells() if column is not None else Skipped(self._source, spans, cell)
+            columns[name] = kept
+        return Table(self._label, columns, self._lines, Losses(), spreadsheet=True)
+
+    def _begin(self, cells: Sequence[str]) -> None:
+        self._header = [name.strip() or f"(column {k + 1})" for k, name in enumerate(cells)]
+        self._columns = [Column() for _ in self._header]
+        twice = [name for name, times in Counter(self._header).items() if times > 1]
+        if twice:
+            self._refusal = DataError(
+                f"{self._label}: two columns are named {twice[0]!r}. Rename one of them."
             )
-        inside, plain, end = found.groups()
-        if inside is not None:
-            cells.append(inside.replace('""', '"'))
-            line += inside.count("\n") + inside.count("\r") - inside.count("\r\n")
-            quoted = True
-        else:
-            cells.append(plain)
-        position = found.end()
-        if end != delimiter:
-            if quoted or cells != [""]:
-                yield start, cells
-            line += 1
-            start, cells, quoted = line, [], False
-        elif position == len(text):
-            yield start, [*cells, ""]
+
+    def _ragged(self, rows: Sequence[Row]) -> DataError | None:
+        width = len(self._columns)
+        for row in rows:
+            if len(row.cells) != width:
+                return DataError(
+                    f"{self._label}: line {row.line} has {len(row.cells)} cells where the header "
+                    f"has {width}. Quote cells that hold the delimiter."
+                )
+        return None
+
+    def _keeps(self, k: int) -> bool:
+        header = self._header or []
+        return MARKER in header or is_used(header[k], self._wanted)
 
 
-def _parse_plain(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Split text without a single quote character, which needs no grammar."""
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    for line, row in enumerate(text.split("\n"), start=1):
-        if row:
-            yield line, row.split(delimiter)
+def _cell_of(k: int, delimiter: str) -> Callable[[bytes, str], Any]:
+    def cell(row: bytes, where: str) -> Any:
+        return next(iter(parse_rows(row.decode(), delimiter or ",", where, 1))).cells[k] or None
+
+    return cell
 
 
 def _delimiter(text: str) -> str:
+    """Tell the delimiter from the first line that is not blank, "" if there is none here."""
     header = re.split(r"[\r\n]", text.lstrip("\r\n"), maxsplit=1)[0]
-    return next((mark for mark in _DELIMITERS if mark in header), ",")
+    return next((mark for mark in _DELIMITERS if mark in header), "," if header else "")
 
 
-def _refuse_ragged(
-    rows: Sequence[Sequence[str]], lines: Sequence[int], width: int, label: str
-) -> None:
-    for line, cells in zip(lines, rows, strict=True):
-        if len(cells) != width:
-            raise DataError(
-                f"{label}: line {line} has {len(cells)} cells where the header has {width}. "
-                "Quote cells that hold the delimiter."
-            )
+def _decoded(source: Source, start: int, end: int, label: str) -> str:
+    try:
+        return source[start:end].decode("utf-8")
+    except UnicodeDecodeError as error:
+        stop = start + error.start
+        line = 1
+        for begin, behind in source.blocks(source.start):
+            if begin >= stop:
+                break
+            line += source[begin : min(behind, stop)].count(b"\n")
+        raise NotUtf8(f"{label}: line {line} is not UTF-8.") from None
+
+
+def _refuse_other_text(source: Source, start: int, label: str) -> None:
+    """Raise NotUtf8 if anything from here on is in another encoding: that comes first."""
+    if start < source.end:
+        for begin, end in source.blocks(start, _BLOCK_BYTES):
+            _decoded(source, begin, end, label)
+            source.release(begin, end)
