@@ -3,6 +3,14 @@
 from simtrack.scoring.confusion import CrossTable, composition, confusion
 from simtrack.scoring.constraints import CONSTRAINT_KINDS, Constraint, Verdict
 from simtrack.scoring.cues import CueRule
+from simtrack.scoring.distractors import jaccard, score_distractors
+from simtrack.scoring.judges import (
+    JudgeAgreement,
+    JudgePair,
+    SelfPreference,
+    judge_agreement,
+    self_preference,
+)
 from simtrack.scoring.markers import Marker, Report
 from simtrack.scoring.obligations import ObligationProtocol, score_obligations
 from simtrack.scoring.oracle import Oracle, Rule, Truth
@@ -19,23 +27,30 @@ __all__ = [
     "Constraint",
     "CrossTable",
     "CueRule",
+    "JudgeAgreement",
+    "JudgePair",
     "Marker",
     "ObligationProtocol",
     "Oracle",
     "ProbeRule",
     "Report",
     "Rule",
+    "SelfPreference",
     "StageProtocol",
     "StateTrackProtocol",
     "Truth",
     "Verdict",
     "composition",
     "confusion",
+    "jaccard",
+    "judge_agreement",
     "mid_task_trajectories",
     "score_changed_rule",
+    "score_distractors",
     "score_obligations",
     "score_recovery",
     "score_stageif",
     "score_statetrack",
+    "self_preference",
     "with_positions",
 ]
