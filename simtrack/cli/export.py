@@ -49,8 +49,16 @@ def export(logs: tuple[str, ...], output: str, **given: Any) -> None:
     lost = records.losses.total()
     more = f", and {counted(lost, 'planned trial')} without a row" if lost else ""
     tell(output, f"{counted(len(records), 'row')}{more}")
-    for note in notes:
+    told = () if _only_tables(logs) else records.notes  # those of a table were told before
+    for note in (*told, *notes):
         tell("Note", note)
+
+
+def _only_tables(logs: tuple[str, ...]) -> bool:
+    from simtrack.logs import is_trial_table
+    from simtrack.logs.paths import expand
+
+    return all(is_trial_table(file) for file, _ in expand(logs)[0])
 
 
 def _write_counts(records: Records, output: str, given: dict[str, Any]) -> None:

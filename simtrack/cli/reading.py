@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
@@ -14,8 +13,6 @@ from simtrack.errors import InputError
 from simtrack.options import MissingCluster
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from simtrack.records import Records
 
 __all__ = [
@@ -78,12 +75,6 @@ _READING: tuple[Callable[[Any], Any], ...] = (
         is_flag=True,
         help="Of a run in several files, or run again, keep the fullest; name the rest.",
     ),
-    click.option(
-        "--workers",
-        type=int,
-        metavar="N",
-        help="Read files in N processes; pays above a few hundred MB [1].",
-    ),
 )
 
 
@@ -109,7 +100,7 @@ def read_records(
     from simtrack.analysis.scope import find_factor
     from simtrack.logs import read_logs
 
-    with _readers(given["workers"]) as executor, reading_progress() as progress:
+    with reading_progress() as progress:
         records = read_logs(
             logs,
             map=assignments("--map", given["columns"]) or None,
@@ -120,7 +111,6 @@ def read_records(
             skip_refused=given["skip_refused"],
             latest=given["latest"],
             leave_out=leave_out,
-            executor=executor,
             progress=progress,
         )
     for name, label in assignments("--where", given["where"]).items():
@@ -150,18 +140,6 @@ def split_names(texts: tuple[str, ...]) -> list[str]:
     ['model', 'arm', 'stage']
     """
     return [name.strip() for text in texts for name in text.split(",") if name.strip()]
-
-
-@contextmanager
-def _readers(workers: int | None) -> Iterator[Executor | None]:
-    """Open processes that read, if more than one is asked for."""
-    if workers is None or workers == 1:
-        yield None
-        return
-    from simtrack.runs.executors import open_executor
-
-    with open_executor("processes", workers, None) as pool:
-        yield pool
 
 
 def _decorated(command: Command, options: tuple[Callable[[Any], Any], ...]) -> Command:

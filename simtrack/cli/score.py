@@ -83,7 +83,7 @@ def score(logs: tuple[str, ...], as_json: bool, as_csv: bool, **given: Any) -> N
 
     one_output(json=as_json, csv=as_csv)
     if given["scheme"] != "plain":
-        asked = {"csv": as_csv, **{n: given[n] for n in ("strict", "latest", "workers")}}
+        asked = {"csv": as_csv, **{n: given[n] for n in ("strict", "latest")}}
         for name in (n for n, on in asked.items() if on):
             cure = "Use --json, or -o FILE.csv." if name == "csv" else ""
             raise InputError(f"--{name}", "left out with --scheme", cure=cure)

@@ -117,7 +117,8 @@ def read_logs(
         Files that are not read where folders and globs hold them, such as the table that is to
         be written; a note says so.
     executor : concurrent.futures.Executor, optional
-        Read files in its workers. The table does not depend on it.
+        Read files in its workers. The table does not depend on it. Reading is bound by the
+        processor: with fewer than two free cores it only costs.
     progress : callable, optional
         Told a `ReadSoFar` before and after each file.
 

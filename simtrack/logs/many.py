@@ -103,7 +103,7 @@ def _spread(jobs: Sequence[Job], executor: Executor, told: Tellings) -> list[Att
         left = [jobs[k][1] for k in range(len(jobs)) if k not in found]
         raise DataError(
             f"{left[0]}: a process that read files ended early, as where memory runs out. "
-            "Use fewer --workers."
+            "Use fewer workers."
         ) from None
     finally:
         for future in waiting:

@@ -75,7 +75,7 @@ def is_trial_table(path: str | Path) -> bool:
             from pyarrow import parquet
 
             return MARKER in parquet.read_schema(path).names
-    except (OSError, ImportError, ValueError):  # arrow's own errors are ValueErrors and OSErrors
+    except (OSError, ImportError, ValueError, RuntimeError):  # of which arrow's errors are kinds
         return False
     return head.removeprefix(b"{").removeprefix(b'"').startswith(MARKER.encode())
 

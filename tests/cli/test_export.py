@@ -266,3 +266,11 @@ def test_counts_of_several_metrics_name_the_option_that_chooses(simtrack, tmp_pa
     assert "select(" not in done.err
     assert simtrack("export", "t.csv", "-o", "c.nc", "--metric", "m").code == 0
     assert simtrack("export", "t.csv", "-o", "c.nc", "--by", "metric").code == 0
+
+
+def test_what_was_skipped_or_left_out_is_told_where_logs_are_exported(simtrack, logs, tmp_path):
+    (tmp_path / "a.eval").write_bytes((logs / "failed.eval").read_bytes())
+    (tmp_path / "empty.eval").write_bytes(b"")
+    done = simtrack("export", ".", "--skip-refused", "-o", "t.csv")
+    assert "Note: skipped, with all trials in it: empty.eval: empty" in done.out
+    assert simtrack("export", "t.csv", "-o", "u.csv").out.count("\n") == 1
