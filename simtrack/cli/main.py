@@ -34,6 +34,7 @@ VERBS = {
     "score": "Rates, intervals and paired comparisons from logs you already have.",
     "gate": "Destroy the replies of a log and score them again: nothing may succeed.",
     "rescore": "Verdicts of a log against those of a stricter or fairer parser.",
+    "replay": "Recorded sessions cut where another termination gate would have stopped.",
     "scan": "What is in these logs, how complete are they, can they be compared?",
     "ingest": "All logs as one trial table: CSV, JSON lines or Parquet, losses included.",
     "export": "A trial table as CSV, JSON lines, Parquet, NetCDF counts or an Inspect log.",

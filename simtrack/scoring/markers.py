@@ -66,8 +66,10 @@ class Marker:
     Report(emitted=False, well_formed=False, value=None)
     """
 
-    __slots__ = ("_after", "_alone", "_before", "_final", "_named", "_opening", "_quick", "_token",
-                 "_unique", "_whole", "tag")  # fmt: skip
+    __slots__ = (
+        "_after", "_alone", "_before", "_final", "_named", "_opening", "_quick", "_token",
+        "_unique", "_whole", "encoding", "placement", "tag", "unique",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -103,7 +105,7 @@ class Marker:
         self._before = re.compile(before) if self._alone else None
         self._unique = unique == "anywhere"
         self._quick = tag.lower()
-        self.tag = tag
+        self.tag, self.encoding, self.placement, self.unique = tag, encoding, placement, unique
 
     def read(self, text: str) -> Report:
         """Read one reply."""

@@ -16,6 +16,7 @@ from simtrack.validate import integer
 __all__ = [
     "SAME_TRAJECTORY",
     "mid_task_trajectories",
+    "shared_labels",
     "trajectory_ids",
     "turns_of",
     "with_positions",
@@ -114,7 +115,7 @@ def mid_task_trajectories(records: Records, stage: str = "POST_OBS", least: int 
     left = int((ids < 0).sum())
     notes = (*records.notes, *([f"{left} checkpoints belong to no trajectory"] if left else ()))
     return Records(
-        {**_shared_labels(records, ids, n), "outcome": found, "status": status, "reason": reason},
+        {**shared_labels(records, ids, n), "outcome": found, "status": status, "reason": reason},
         {"value": share, "reports": reports.astype(np.float64)},
         records.losses,
         records.parents,
@@ -155,6 +156,19 @@ def turns_of(records: Records) -> NDArray[np.int64]:
     return np.array([*_whole(factor.levels), _NONE], dtype=np.int64)[factor.codes]
 
 
+def shared_labels(records: Records, ids: NDArray[np.intp], n: int) -> dict[str, Factor]:
+    """Give the labels that all rows of every trajectory share, one row a trajectory."""
+    rows = np.flatnonzero(ids >= 0)
+    first = np.zeros(n, dtype=np.intp)
+    first[ids[rows[::-1]]] = rows[::-1]
+    return {
+        name: factor.take(first)
+        for name, factor in records.factors.items()
+        if name not in _OF_CHECKPOINTS
+        and (factor.codes[rows] == factor.codes[first[ids[rows]]]).all()
+    }
+
+
 def _whole(levels: Iterable[str]) -> list[int]:
     found = []
     for level in levels:
@@ -183,19 +197,6 @@ def _binned(
     codes = np.full(len(ids), _NONE, dtype=np.int32)
     codes[rows] = np.minimum(place, bins - 1)
     return Factor(tuple(str(k + 1) for k in range(bins)), codes)
-
-
-def _shared_labels(records: Records, ids: NDArray[np.intp], n: int) -> dict[str, Factor]:
-    """Give the labels that all rows of every trajectory share, one row a trajectory."""
-    rows = np.flatnonzero(ids >= 0)
-    first = np.zeros(n, dtype=np.intp)
-    first[ids[rows[::-1]]] = rows[::-1]
-    return {
-        name: factor.take(first)
-        for name, factor in records.factors.items()
-        if name not in _OF_CHECKPOINTS
-        and (factor.codes[rows] == factor.codes[first[ids[rows]]]).all()
-    }
 
 
 def _is(factor: Factor, level: str) -> NDArray[np.bool_]:
