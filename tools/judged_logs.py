@@ -198,9 +198,10 @@ def _compared(records: Records, source: Source, other: Source, damage: Damage) -
         strange = [row for row in strange if row[-1] is not None]
     if zipped and strange:
         strange = _beyond_summaries(records, source, other, damage, strange)
-    reach = 0 if zipped else _touched(spans, damage) * max(len(metrics_of(records)), 1)
     twice = damage.copied or source.reader == "HELM"  # whose instances are several records
-    if len(strange) > reach * (2 if twice else 1):
+    width = max(len(metrics_of(records)), len(metrics), 1) * (2 if twice else 1)
+    reach = 0 if zipped else _touched(spans, damage) * width
+    if len(strange) > reach:
         raise Broken(f"{len(strange)} rows differ, {reach} may (first: {strange[0]})")
     gone = source.rows(names) - set(rows)
     if zipped and damage.donor and other.rows(names) <= set(rows):

@@ -152,21 +152,21 @@ class Archive:
             yield member
 
     def _entry(self, block: bytes, position: int) -> tuple[Member, int]:
-        entry = _CENTRAL.unpack_from(block, position)
-        signature, flags, method, crc, packed, size = entry[:6]
-        name_size, extra_size, comment_size, offset = entry[6:]
+        (signature, flags, method, crc, packed, size, name_size, extra_size, comment_size,
+         offset) = _CENTRAL.unpack_from(block, position)  # fmt: skip
         if signature != b"PK\x01\x02":
             raise self._refusal("its directory is damaged")
         start = position + _CENTRAL.size
-        raw = block[start : start + name_size]
-        extra = block[start + name_size : start + name_size + extra_size]
+        end = start + name_size
+        raw = block[start:end]
         if _FULL32 in (packed, size, offset):
+            extra = block[end : end + extra_size]
             size, packed, offset = self._wide(extra, (size, packed, offset))
         if offset + packed > self._length:
             raise self._refusal("its directory points outside the file")
         name = raw.decode("utf-8" if flags & 0x800 else "cp437", "replace")
         member = Member(name, raw, method, flags, crc, packed, size, offset)
-        return member, start + name_size + extra_size + comment_size
+        return member, end + extra_size + comment_size
 
     def _wide(self, extra: bytes, narrow: tuple[int, ...]) -> tuple[int, ...]:
         """Replace the fields that are full by the 64-bit ones of the zip64 extra field."""

@@ -27,6 +27,8 @@ OWN_COLUMNS = "simtrack_columns"
 #: Columns that the log itself says, whatever its metadata claim.
 _NEVER_OWN = frozenset({"unit", "metric", "status", "reason", "outcome", "limit"})
 
+#: What JSON decodes to that may be a label.
+_SCALARS = frozenset({str, bool, int, float})
 #: Longer texts are not labels.
 LABEL_MAX_CHARACTERS = 256
 
@@ -118,23 +120,24 @@ def metadata_columns(
     are long texts in some sample are left out, and of very many keys all but the most frequent;
     their names are in the notes, which are the second result.
     """
-    times: Counter[str] = Counter()
+    times: dict[str, int] = {}
     long: dict[str, None] = {}
     for sample in samples:
         for key, value in (sample.metadata or {}).items():
-            if key in numeric:
+            kind = value.__class__
+            if kind not in _SCALARS or key in numeric:
                 continue
-            if isinstance(value, str) and len(value) > LABEL_MAX_CHARACTERS and key not in own:
+            if kind is str and len(value) > LABEL_MAX_CHARACTERS and key not in own:
                 long[key] = None
-            elif isinstance(value, (str, bool, int, float)):
-                times[key] += 1
-    frequent = [key for key, _ in times.most_common() if key not in long]
+            else:
+                times[key] = times.get(key, 0) + 1
+    frequent = [key for key, _ in Counter(times).most_common() if key not in long]
     kept = set(frequent[:LABEL_COLUMNS_MAX]) | own.intersection(times)
     found: dict[str, list[Any]] = {key: [None] * len(samples) for key in times if key in kept}
     for row, sample in enumerate(samples):
         for key, value in (sample.metadata or {}).items():
-            if key in kept and isinstance(value, (str, bool, int, float)):
-                found[key][row] = value
+            if (column := found.get(key)) is not None and value.__class__ in _SCALARS:
+                column[row] = value
     columns = {key if key in own else _free_name(key): column for key, column in found.items()}
     rare = [key for key in frequent[LABEL_COLUMNS_MAX:] if key not in own]
     notes = [f"metadata left out (long text): {listed(list(long))}"] if long else []

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from simtrack.errors import DataError, InputError
 from simtrack.logs.columns import METRICS_MAX, composed
-from simtrack.logs.inspect.fields import Header, Sample
+from simtrack.logs.inspect.fields import Header, Sample, Score
 
 __all__ = ["ABSENT", "header_metric", "metric_columns"]
 
@@ -36,14 +36,24 @@ def metric_columns(
     InputError, DataError
         A metric that is not there; two scores of one name; more metrics than can be meant.
     """
-    names = _named(header, samples, label)
-    chosen = _chosen(_ordered(header, names), metric, label)
-    found = {name: [ABSENT] * len(samples) for name in chosen}
+    scorer = _single_scorer(header)
+    owner = _owners(scorer, samples, label)
+    named: dict[str, list[str]] = {}
+    for name, (of, _) in owner.items():
+        named.setdefault(of, []).append(name)
+    chosen = _chosen(_ordered(header, named), metric, label)
+    found: dict[str, list[Any]] = {name: [ABSENT] * len(samples) for name in chosen}
+    columns = {owner[name]: column for name, column in found.items() if name in owner}
     for row, sample in enumerate(samples):
-        for scorer, key, value in _scores(header, sample):
-            column = found.get(_name(scorer, key))
-            if column is not None:
-                column[row] = value
+        for of, score in _by_scorer(scorer, sample):
+            value = score.value if score is not None else None
+            if not isinstance(value, dict):
+                if (column := columns.get((of, None))) is not None:
+                    column[row] = value
+                continue
+            for key, leaf in value.items():
+                if (column := columns.get((of, key))) is not None:
+                    column[row] = leaf
     return found
 
 
@@ -59,39 +69,36 @@ def header_metric(header: Header, metric: str) -> dict[str, float]:
     return {}
 
 
-def _scores(header: Header, sample: Sample) -> Iterator[tuple[str, str | None, Any]]:
-    """Yield (scorer, key or None, raw score) of one sample."""
-    scores = sample.scores
-    if not scores:
-        scores = {_single_scorer(header): sample.score} if sample.score else {}
-    for scorer, score in scores.items():
-        value = score.value if score is not None else None
-        if isinstance(value, dict):
-            for key, leaf in value.items():
-                yield scorer, key, leaf
-        else:
-            yield scorer, None, value
+def _by_scorer(scorer: str, sample: Sample) -> Iterable[tuple[str, Score | None]]:
+    """Give the scores of a sample by scorer; those of old logs have one that the header names."""
+    if sample.scores:
+        return sample.scores.items()
+    return ((scorer, sample.score),) if sample.score else ()
 
 
-def _name(scorer: str, key: str | None) -> str:
-    return composed(scorer if key is None else f"{scorer}.{key}")
-
-
-def _named(header: Header, samples: Sequence[Sample], label: str) -> dict[str, list[str]]:
-    """List the metrics of each scorer, refusing two scores that would get one name."""
-    owner: dict[str, tuple[str, str | None]] = {}
+def _owners(
+    scorer: str, samples: Sequence[Sample], label: str
+) -> dict[str, tuple[str, str | None]]:
+    """Give scorer and key of every metric, refusing two scores that would get one name."""
+    pairs: dict[tuple[str, str | None], None] = {}
     for sample in samples:
-        for scorer, key, _ in _scores(header, sample):
-            source = owner.setdefault(_name(scorer, key), (scorer, key))
-            if source != (scorer, key):
-                raise DataError(
-                    f"{label}: two scores are both named {_name(scorer, key)!r}: that of scorer "
-                    f"{source[0]!r} and that of scorer {scorer!r}. Rename one in the log."
-                )
-    named: dict[str, list[str]] = {}
-    for name, (scorer, _) in owner.items():
-        named.setdefault(scorer, []).append(name)
-    return named
+        for of, score in _by_scorer(scorer, sample):
+            value = score.value if score is not None else None
+            if isinstance(value, dict):
+                for key in value:
+                    pairs[of, key] = None
+            else:
+                pairs[of, None] = None
+    owner: dict[str, tuple[str, str | None]] = {}
+    for of, key in pairs:
+        name = composed(of if key is None else f"{of}.{key}")
+        source = owner.setdefault(name, (of, key))
+        if source != (of, key):
+            raise DataError(
+                f"{label}: two scores are both named {name!r}: that of scorer "
+                f"{source[0]!r} and that of scorer {of!r}. Rename one in the log."
+            )
+    return owner
 
 
 def _chosen(names: list[str], metric: str | Sequence[str] | None, label: str) -> list[str]:

@@ -124,6 +124,7 @@ def _fates(log: InspectLog, columns: Mapping[str, list[Any]], reader: ScoreReade
     reasons: list[list[str | None]] = [[None] * width for _ in log.samples]
     lists = list(columns.items()) or [("", [ABSENT] * len(log.samples))]
     without = "no score was logged" if columns else "the task has no scorer"
+    whole_numbers: dict[int, tuple[float, str]] = {}
     lost = [_lost(sample) for sample in log.samples]
     limits = [limit_text(sample) for sample in log.samples]
     for k, (name, raw) in enumerate(lists):
@@ -132,7 +133,14 @@ def _fates(log: InspectLog, columns: Mapping[str, list[Any]], reader: ScoreReade
             if whole is not None:
                 status[row, k], reasons[row][k] = whole
                 continue
-            number, why = (np.nan, without) if value is ABSENT else reader.read(value, name)
+            if value is ABSENT:
+                number, why = np.nan, without
+            elif value.__class__ is int:  # most scores are 0 or 1
+                number, why = whole_numbers.get(value) or whole_numbers.setdefault(
+                    value, reader.read(value, name)
+                )
+            else:
+                number, why = reader.read(value, name)
             if not why:
                 values[row, k] = number
             elif limits[row] is not None:
