@@ -16,6 +16,7 @@ from simtrack.scoring.obligations import ObligationProtocol, score_obligations
 from simtrack.scoring.oracle import Oracle, Rule, Truth
 from simtrack.scoring.positions import mid_task_trajectories, with_positions
 from simtrack.scoring.protocol import StageProtocol
+from simtrack.scoring.replay import ReplayProtocol, replay_gates
 from simtrack.scoring.stageif import score_stageif
 from simtrack.scoring.statetrack import score_statetrack
 from simtrack.scoring.statetrack_change import score_changed_rule
@@ -33,6 +34,7 @@ __all__ = [
     "ObligationProtocol",
     "Oracle",
     "ProbeRule",
+    "ReplayProtocol",
     "Report",
     "Rule",
     "SelfPreference",
@@ -45,6 +47,7 @@ __all__ = [
     "jaccard",
     "judge_agreement",
     "mid_task_trajectories",
+    "replay_gates",
     "score_changed_rule",
     "score_distractors",
     "score_obligations",
