@@ -100,7 +100,7 @@ def _show(found: Scan, notes: bool) -> None:
     _fitted(_table(found)).show()
     print()
     states = Counter(file.state for file in found.files)
-    told = ", ".join(f"{n} {state}" for state, n in states.items())
+    told = ", ".join(f"{n:,} {state}" for state, n in states.items())
     print(f"{counted(len(found.files), 'file')}: {told}.")
     for state in dict.fromkeys(file.state for file in found.files):
         most = _MOST_NAMED if state == "no log" else len(found.files)

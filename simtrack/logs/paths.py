@@ -15,6 +15,9 @@ __all__ = ["PathLike", "as_path", "expand", "refuse_no_file", "source_labels"]
 PathLike = str | os.PathLike[str]
 #: Indexes that Inspect writes beside its logs; they hold no sample.
 _INDEXES = frozenset({"logs.json", "eval-set.json"})
+#: Endings that tell of logs in a hidden file, and hidden folders of tools, which hold none.
+_LOGS = frozenset({".eval", ".json", ".jsonl", ".csv", ".parquet"})
+_TOOLS = frozenset({".git", ".venv", ".cache", ".ipynb_checkpoints", ".idea", ".vscode"})
 #: Files given again, and links not followed, that a note names one by one.
 _MOST_TOLD = 4
 
@@ -44,8 +47,8 @@ def expand(paths: PathLike | Iterable[PathLike]) -> tuple[list[tuple[Path, bool]
     again: list[tuple[Path, Path]] = []
     aside: list[Path] = []
     for one in given:
-        listing, linked = _files(as_path(one))
-        aside += linked
+        listing, left = _files(as_path(one))
+        aside += left
         for file, named in listing:
             place = _resolved(file)
             if place in found:
@@ -89,35 +92,44 @@ def refuse_no_file(path: Path, label: str) -> None:
 
 
 def _files(path: Path) -> tuple[list[tuple[Path, bool]], list[Path]]:
-    """List the files behind one path, and links to folders that are not followed."""
+    """List the files behind one path, and what lies there but is not read."""
     if path.is_dir():
-        inside, linked = _walk(path)
+        inside, left = _walk(path)
         if not inside:
-            raise DataError(f"{path}: the folder holds no file.")
-        return [(p, False) for p in inside], linked
+            hidden = f" that is not hidden ({', '.join(p.name for p in left)})" if left else ""
+            raise DataError(f"{path}: the folder holds no file{hidden}.")
+        return [(p, False) for p in inside], left
     if path.exists() or not glob.has_magic(str(path)):
         return [(path, True)], []
-    matched = sorted(glob.glob(str(path), recursive=True))
-    files = [p for p in map(Path, matched) if p.is_file() or _leads_nowhere(p)]
-    if not files:
+    matched = sorted(map(Path, glob.glob(str(path), recursive=True)))
+    found = [(p, True) for p in matched if p.is_file() or _leads_nowhere(p)]
+    found = [(p, True) for p in _plainest_first([p for p, _ in found])]
+    aside: list[Path] = []
+    for folder in (p for p in matched if p.is_dir() and "**" not in path.parts):
+        inside, left = _walk(folder)  # as if the shell had named it
+        found += [(p, False) for p in inside]
+        aside += left
+    if not found:
         raise DataError(f"{path}: no file matches.")
-    return [(p, True) for p in _plainest_first(files)], []
+    return found, aside
 
 
 def _walk(folder: Path) -> tuple[list[Path], list[Path]]:
-    """List the visible files of a folder, own files before links to them, and links to folders."""
+    """List the visible files of a folder, and what is not read: links to folders, hidden logs."""
     shut: list[Path] = []
     files: list[Path] = []
-    linked: list[Path] = []
+    left: list[Path] = []
     for place, folders, names in os.walk(
         folder, onerror=lambda error: shut.append(Path(error.filename))
     ):
         here = Path(place)
+        left += [here / name for name in folders if name.startswith(".") and name not in _TOOLS]
+        left += [here / n for n in names if n.startswith(".") and Path(n).suffix in _LOGS]
         folders[:] = [name for name in folders if not name.startswith(".")]
-        linked += [here / name for name in folders if (here / name).is_symlink()]
+        left += [here / name for name in folders if (here / name).is_symlink()]
         seen = (here / name for name in names if not name.startswith(".") and name not in _INDEXES)
         files += [p for p in seen if p.is_file() or _leads_nowhere(p)]
-    return _plainest_first(sorted([*files, *shut])), sorted(linked)
+    return _plainest_first(sorted([*files, *shut])), sorted(left)
 
 
 def _plainest_first(files: Sequence[Path]) -> list[Path]:
@@ -148,18 +160,19 @@ def _again(pairs: Sequence[tuple[str, str]]) -> list[str]:
     ]
 
 
-def _aside(links: Sequence[Path], read: set[Path]) -> list[str]:
-    """Name the links to folders whose files are not read by another way."""
-    inside = {parent for file in read for parent in file.parents}
-    left = [f"{link} -> {os.readlink(link)}" for link in links if _resolved(link) not in inside]
-    if not left:
-        return []
-    more = ", …" if len(left) > _MOST_TOLD else ""
-    are = "links to folders are" if len(left) > 1 else "link to a folder is"
-    return [
-        f"{len(left)} {are} not followed ({', '.join(left[:_MOST_TOLD])}{more}): "
-        "give the folder itself to read it"
-    ]
+def _aside(left: Sequence[Path], read: set[Path]) -> list[str]:
+    """Name what is not read and not reached by another way: hidden logs, links to folders."""
+    inside = {parent for file in read for parent in file.parents} | read
+    gone = [path for path in dict.fromkeys(left) if _resolved(path) not in inside]
+    hidden = [str(p) for p in gone if p.name.startswith(".")]
+    links = [f"{p} -> {os.readlink(p)}" for p in gone if not p.name.startswith(".")]
+    notes = []
+    for why, names in (("hidden", hidden), ("links to folders", links)):
+        if names:
+            more = f" and {len(names) - _MOST_TOLD} more" if len(names) > _MOST_TOLD else ""
+            shown = ", ".join(names[:_MOST_TOLD])
+            notes.append(f"not read, being {why}: {shown}{more}. Name them to read them")
+    return notes
 
 
 def _resolved(path: Path) -> Path:

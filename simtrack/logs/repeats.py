@@ -55,6 +55,11 @@ class Part:
         values = self.records.numbers.get("value")
         return 0 if values is None else int((~np.isnan(values)).sum())
 
+    @property
+    def whole(self) -> bool:
+        """Whether nothing had to be salvaged."""
+        return not any("salvaged: " in note for note in self.records.notes)
+
 
 def once(parts: Sequence[Part]) -> tuple[list[Part], list[str]]:
     """Leave out what certainly counts twice: copies of a run, and tables of files read here too.
@@ -92,18 +97,18 @@ def once(parts: Sequence[Part]) -> tuple[list[Part], list[str]]:
 
 
 def fullest(parts: Sequence[Part]) -> tuple[list[Part], list[str]]:
-    """Keep one file of each run, then one run of each task_id: most scores, of equals the last."""
+    """Keep one file of each run, then one run of each task_id: the fullest; of equals, whole, last."""
     kept, notes = list(parts), []
     for name in ("run", "task_id"):
         groups = _by_label(kept, name)
         for label, group in groups.items():
-            best = max(enumerate(group), key=lambda pair: (pair[1].scored, pair[0]))[1]
+            best = max(enumerate(group), key=lambda p: (p[1].scored, p[1].whole, p[0]))[1]
             for part in group:
                 if part is not best:
                     kept.remove(part)
                     notes.append(
-                        f"{part.label}: left out with {part.scored} scores, since {best.label} "
-                        f"holds {best.scored} of the same {name} {label}"
+                        f"{part.label}: left out, scores {part.scored}, since {best.label} has "
+                        f"{best.scored} and is of the same {name} {label}"
                     )
     return kept, notes
 

@@ -140,7 +140,7 @@ def test_latest_is_an_option_of_every_verb_that_reads(simtrack, logs, tmp_path):
         assert (plain.code, kept.code) == (0, 0)
         if verb[0] != "export":
             assert "count 2 times" in plain.out
-            assert "cut.eval: left out with" in kept.out
+            assert "cut.eval: left out, scores " in kept.out
             assert "count 2 times" not in kept.out
     assert simtrack("score", "failed.eval", "--scheme", "stageif", "--latest").code == 2
 

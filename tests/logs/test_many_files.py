@@ -141,8 +141,8 @@ def test_latest_keeps_the_fullest_file_of_a_run_and_the_last_try_of_a_task(tmp_p
     records = read_logs(tmp_path, latest=True)
     assert planned(records) == 8
     assert records.factor("source").compact().levels == ("2.json", "4.json")
-    assert noted(records, "1.json: left out with 2 scores, since 2.json holds 3 of the same run x")
-    assert noted(records, "3.json: left out with 1 score", "4.json", "task_id two")
+    assert noted(records, "1.json: left out, scores 2, since 2.json has 3 and is of the same run x")
+    assert noted(records, "3.json: left out, scores 1", "4.json", "task_id two")
     assert not noted(records, "--latest")
 
 
@@ -158,11 +158,52 @@ def test_links_are_told_and_rings_of_them_are_not_walked(fixtures, tmp_path):
     files, notes = expand(runs)
     assert [file.name for file, _ in files] == ["z.eval"]
     assert any("a.eval was given before, as" in note and "z.eval" in note for note in notes)
-    assert [n for n in notes if "not followed" in n and "more ->" in n and "1 link to" in n]
+    assert [
+        n for n in notes if "being links to folders" in n and "more ->" in n and "loop ->" not in n
+    ]
     files, notes = expand(str(runs / "**" / "*.eval"))
     assert [file.relative_to(runs).as_posix() for file, _ in files] == ["more/more.eval", "z.eval"]
     assert len(notes) == 1  # dozens of other names in one line
     assert "each counts once" in notes[0]
+
+
+def test_hidden_logs_are_told_and_hidden_tools_are_not(fixtures, tmp_path):
+    for folder in (".git", ".runs", "open"):
+        (tmp_path / folder).mkdir()
+        shutil.copy(fixtures / "failed.eval", tmp_path / folder / "z.eval")
+    (tmp_path / "open" / ".half.eval").write_bytes(b"PK")
+    (tmp_path / ".DS_Store").write_bytes(b"x")
+    files, notes = expand(tmp_path)
+    assert [file.name for file, _ in files] == ["z.eval"]
+    (note,) = notes
+    assert note.startswith("not read, being hidden: ")
+    assert ".runs" in note
+    assert ".half.eval" in note
+    assert ".git" not in note
+    (tmp_path / "open" / "z.eval").unlink()
+    with pytest.raises(DataError, match=r"no file that is not hidden \(.half.eval\)"):
+        expand(tmp_path / "open")
+
+
+def test_a_pattern_that_matches_folders_reads_what_is_in_them(fixtures, tmp_path):
+    for folder in ("run1", "run2"):
+        (tmp_path / folder / "deep").mkdir(parents=True)
+        shutil.copy(fixtures / "failed.eval", tmp_path / folder / "deep" / "z.eval")
+    shutil.copy(fixtures / "fates.eval", tmp_path / "run.eval")
+    files, notes = expand(str(tmp_path / "run*"))
+    named = {f.relative_to(tmp_path).as_posix(): named for f, named in files}
+    assert named == {"run.eval": True, "run1/deep/z.eval": False, "run2/deep/z.eval": False}
+    assert notes == []
+    assert len(expand(str(tmp_path / "**"))[0]) == 3
+
+
+def test_of_equal_files_of_a_run_the_whole_one_is_kept(fixtures, tmp_path):
+    whole = (fixtures / "failed.eval").read_bytes()
+    (tmp_path / "a.eval").write_bytes(whole)
+    (tmp_path / "b.eval").write_bytes(whole[:-22])
+    records = read_logs(tmp_path, latest=True, salvage=True)
+    assert records.factor("source").compact().levels == ("a.eval",)
+    assert noted(records, "b.eval: left out")
 
 
 def test_a_link_to_nothing_is_a_file_that_cannot_be_read(fixtures, tmp_path):
