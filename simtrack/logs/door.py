@@ -111,8 +111,8 @@ def read_logs(
         some of the files, which a note says.
     latest : bool
         Of one run in several files, and of a task that was run again (one `task_id` of Inspect),
-        keep the file with most scores, of equals a whole one, the last; name what is left out. Without it all
-        are kept, and notes say what counts more than once.
+        keep the file with most scores, of equals a whole one, the last; name what is left out.
+        Without it all are kept, and notes say what counts more than once.
     leave_out : paths
         Files that are not read where folders and globs hold them, such as the table that is to
         be written; a note says so.

@@ -70,12 +70,14 @@ def once(parts: Sequence[Part]) -> tuple[list[Part], list[str]]:
     """
     kept: list[Part] = []
     notes: list[str] = []
+    runs: dict[str, list[Part]] = {}
     for part in parts:
         run = part.label_of("run")
-        same = (p for p in kept if run is not None and p.label_of("run") == run)
+        same = runs.setdefault(run, []) if run is not None else []
         first = next((p for p in same if _same_bytes(p.path, part.path)), None)
         if first is None:
             kept.append(part)
+            same.append(part)
         else:
             notes.append(f"{part.label} is a copy of {first.label}; it counts once")
     files = {p.label for p in kept if not p.table}
@@ -97,7 +99,7 @@ def once(parts: Sequence[Part]) -> tuple[list[Part], list[str]]:
 
 
 def fullest(parts: Sequence[Part]) -> tuple[list[Part], list[str]]:
-    """Keep one file of each run, then one run of each task_id: the fullest; of equals, whole, last."""
+    """Keep the fullest file of each run, then the fullest run of each task_id; of equals the last."""
     kept, notes = list(parts), []
     for name in ("run", "task_id"):
         groups = _by_label(kept, name)
