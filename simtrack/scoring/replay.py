@@ -53,7 +53,7 @@ def replay_gates(
         the cut, `outcome` of the taxonomy GATE; the numbers `turns` (of the model, up to the cut)
         and `value` (1 where TASK_OK). Ends: correct stop and finished without a stop (TASK_OK),
         dead end, premature stop, stall, turn cap, transport, other (the record ends on a tool
-        call).
+        call or on words of the user).
 
     Raises
     ------

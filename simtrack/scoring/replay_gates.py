@@ -140,4 +140,6 @@ def _end_of_record(session: Session) -> Stop:
         return Stop(None, "turn cap", done)
     if session.ended not in _SCORED or not turns:
         return Stop(None, "transport", done)
-    return Stop(None, "stall" if turns[-1].speaks else "other", done)
+    last = turns[-1]
+    is_alone = last.speaks and not (last.answered or last.reprompted)
+    return Stop(None, "stall" if is_alone else "other", done)
