@@ -99,7 +99,10 @@ def once(parts: Sequence[Part]) -> tuple[list[Part], list[str]]:
 
 
 def fullest(parts: Sequence[Part]) -> tuple[list[Part], list[str]]:
-    """Keep the fullest file of each run, then the fullest run of each task_id; of equals the last."""
+    """Keep the fullest file of each run, then the fullest run of each task_id, else the last.
+
+    Before it is last, a file that is whole counts as fuller than one that had to be salvaged.
+    """
     kept, notes = list(parts), []
     for name in ("run", "task_id"):
         groups = _by_label(kept, name)
