@@ -107,10 +107,10 @@ def test_what_is_written_is_what_is_printed(simtrack, files):
     assert (files / "spec.txt").read_text("utf-8") == simtrack(
         "ledger", "compile", "ledger.json"
     ).out
-    done = simtrack("ledger", "compile", "ledger.json", "-o", "spec.json")
-    assert done.out == "spec.json: 4 clauses in force at turn 5\n"
+    done = simtrack("ledger", "compile", "ledger.json", "-o", "spec.JSON")
+    assert done.out == "spec.JSON: 4 clauses in force at turn 5\n"
     wanted = simtrack("ledger", "compile", "ledger.json", "--json").out
-    assert (files / "spec.json").read_text("utf-8") == wanted
+    assert (files / "spec.JSON").read_text("utf-8") == wanted
     assert Slices.from_json((files / "slices.json").read_text("utf-8")).load == 5
     assert Ledger.from_json((files / "ledger.json").read_text("utf-8")) == made()
 
@@ -126,6 +126,19 @@ def test_scripts_are_shown_turn_by_turn(piped):
     assert out.count("## ") == 6
     assert out.startswith("## palindrome:immediate:m2: validate_input is revoked\n[0 task] Write")
     assert "## median:control:m2: nothing is revoked" in out
+
+
+def test_delay_and_depth_are_counted_in_turns(simtrack, files):
+    arguments = ["--seed", "7", "--load", "2", "--condition", "delayed", "--delay", "3",
+                 "--depth", "2", "--json"]  # fmt: skip
+    (one, _) = simtrack("ledger", "slice", "tasks.json", *arguments).json["slices"]
+    roles = [turn["role"] for turn in one["turns"]]
+    assert roles == ["task", *["marker"] * 2, *["auxiliary"] * 3, "revocation", *["auxiliary"] * 2]
+
+
+def test_the_turn_of_a_ledger_is_screened(simtrack, files):
+    assert simtrack("ledger", "screen", "ledger.json", "--turn", "0", "--json").json["units"] == 3
+    assert simtrack("ledger", "screen", "ledger.json", "--json").json["units"] == 5
 
 
 def test_own_pools_are_read_by_generations(simtrack, files):
@@ -242,7 +255,8 @@ def test_a_terminal_is_not_waited_for(simtrack, monkeypatch):
     assert "Try: simtrack ledger example | simtrack ledger compile" in done.err
 
 
-def test_a_file_may_begin_with_a_byte_order_mark(simtrack, files):
+def test_input_may_begin_with_a_byte_order_mark(simtrack, piped, files):
+    assert piped("simtrack ledger compile", "\ufeff" + made().to_json()).code == 0
     (files / "bom.json").write_text("\ufeff" + made().to_json(), "utf-8")
     assert simtrack("ledger", "compile", "bom.json").code == 0
 

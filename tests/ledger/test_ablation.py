@@ -74,6 +74,7 @@ def test_a_capital_and_a_mark_stay():
     assert neutral_placeholder("Use tabs.")[0].isupper()
     assert neutral_placeholder("use tabs!")[-1] == "!"
     assert neutral_placeholder("use tabs")[0].islower()
+    assert neutral_placeholder(".") == "a"  # one character is a word, not a mark
 
 
 def test_the_specification_changes_at_the_clause_alone():

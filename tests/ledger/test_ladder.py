@@ -85,6 +85,14 @@ def test_l3_attaches_an_example_that_the_checker_verifies():
     assert kinds(ledger, "audit_log") == [("applied", "L3")]
 
 
+def test_l3_holds_one_example_a_clause():
+    ledger = example_ledger()
+    for clause, accepted in (("tests", "a"), ("stdlib", "b"), ("tests", "c")):
+        ledger = keep(exemplify(ledger, clause, accepted, "no", lambda text: text != "no"))
+    told = [(example.clause, example.accepted) for example in ledger.compilation.examples]
+    assert told == [("stdlib", "b"), ("tests", "c")]
+
+
 @pytest.mark.parametrize(
     ("good", "bad", "reason"),
     [

@@ -266,6 +266,13 @@ def test_the_past_is_closed():
         ledger.revoke(9, "nothing")
 
 
+def test_a_replacement_comes_in_the_turn_of_the_tombstone():
+    ledger = Ledger("T").add(0, "a", "Use tabs.", "tabs").add(1, "b", "Use blanks.", "blanks")
+    with pytest.raises(InputError, match="replacement must be a clause added in turn 3, got 'b'"):
+        ledger.revoke(3, "a", "b")
+    assert ledger.revoke(1, "a", "b").tombstones == (Tombstone("a", 1, "b"),)
+
+
 def test_events_are_kept_as_they_are_said():
     event = Event("diagnosed", None, "dead", "1/3", "Use tabs.", "after 30 rounds")
     assert Event.from_dict(event.to_dict()) == event
