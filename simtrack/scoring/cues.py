@@ -13,7 +13,7 @@ from simtrack.counts import Factor
 from simtrack.errors import InputError
 from simtrack.records import Replies
 from simtrack.scoring.oracle import Truth, flags
-from simtrack.scoring.positions import trajectory_ids, turns_of
+from simtrack.scoring.positions import knows_turns, trajectory_ids, turns_of
 from simtrack.scoring.protocol_file import only_keys, text, texts
 
 __all__ = ["CueRule", "cue_columns"]
@@ -106,7 +106,7 @@ def cue_columns(
         column = flags(replies.records, rule.handoff)[np.asarray(rows, dtype=np.intp)]
         found["handoff"] = Factor(("0", "1"), column.astype(np.int32))
     names = replies.records.factors
-    if "trajectory" not in names or not ("turn" in names or "turn" in replies.records.numbers):
+    if not knows_turns(replies.records):
         return found, []
     if "role" not in names or "user" not in names["role"].levels:
         return found, ["no message of a user was read: there is no column cue (turns: all)"]

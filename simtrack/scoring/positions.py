@@ -15,6 +15,7 @@ from simtrack.validate import integer
 
 __all__ = [
     "SAME_TRAJECTORY",
+    "knows_turns",
     "mid_task_trajectories",
     "shared_labels",
     "trajectory_ids",
@@ -167,6 +168,18 @@ def shared_labels(records: Records, ids: NDArray[np.intp], n: int) -> dict[str, 
         if name not in _OF_CHECKPOINTS
         and (factor.codes[rows] == factor.codes[first[ids[rows]]]).all()
     }
+
+
+def knows_turns(records: Records) -> bool:
+    """Say whether a table has trajectories, and turns that are whole numbers."""
+    there = {*records.factors, *records.numbers}
+    if "trajectory" not in records.factors or "turn" not in there:
+        return False
+    try:
+        turns_of(records)
+    except DataError:
+        return False
+    return True
 
 
 def _whole(levels: Iterable[str]) -> list[int]:

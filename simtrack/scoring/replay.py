@@ -101,8 +101,9 @@ def _refuse_untold(
             f"{len(untold)} of {len(found)} sessions cannot be replayed under the {gate} gate: "
             f"{name} {why}. {cure}"
         )
-    if all(session.recorded is None for session in found):
-        why = looks_cut(found, gate, protocol)
+    for group in dict.fromkeys(s.group for s in found if s.recorded is None):
+        alike = [s for s in found if s.recorded is None and s.group == group]
+        why = looks_cut(alike, gate, protocol)
         if why:
             raise DataError(f"no replay under the {gate} gate: {why}. {cure}")
 

@@ -66,6 +66,8 @@ class Session(NamedTuple):
         The `Status` that the log gives the trial.
     recorded : str or None
         The gate under which it was recorded.
+    group : tuple of str or None
+        Source and arm: sessions of one group were recorded alike.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Session(NamedTuple):
     turns: tuple[Turn, ...]
     ended: str
     recorded: RecordedUnder | None
+    group: tuple[str | None, ...]
 
 
 def sessions(replies: Replies, protocol: ReplayProtocol) -> list[Session]:
@@ -95,7 +98,11 @@ def sessions(replies: Replies, protocol: ReplayProtocol) -> list[Session]:
     role = records.factors["role"].values()
     _refuse_untold(replies, role)
     ids, done = trajectory_ids(records), _done_labels(replies, protocol)
-    order = np.lexsort((np.arange(len(ids)), turns_of(records), ids))
+    turn = turns_of(records)
+    nowhere = int(((turn < 0) & (ids >= 0)).sum())
+    if nowhere:
+        raise DataError(f"{nowhere} messages have no turn, so their order is not known. Fill it.")
+    order = np.lexsort((np.arange(len(ids)), turn, ids))
     has_tools = "tool" in role
     found = []
     for rows in _grouped(order.tolist(), ids.tolist()):
@@ -157,7 +164,8 @@ def _session(
     if recorded is None and (told := label(protocol.recorded_column)) is not None:
         recorded = gate_of(told)
     ended = label("ended") or (label("status") if len(rows) == 1 else None) or "scored"
-    return Session(label("trajectory") or "", first, turns, ended, recorded)
+    group = (label("source"), label("arm"))
+    return Session(label("trajectory") or "", first, turns, ended, recorded, group)
 
 
 class _Reader:

@@ -14,7 +14,7 @@ from simtrack.scoring.cues import cue_columns
 from simtrack.scoring.envelope import stripped
 from simtrack.scoring.markers import Report
 from simtrack.scoring.oracle import Truth
-from simtrack.scoring.positions import with_positions
+from simtrack.scoring.positions import knows_turns, with_positions
 from simtrack.scoring.protocol import StageProtocol
 from simtrack.scoring.stageif_codes import (
     assembled,
@@ -96,12 +96,13 @@ def _places(
 ) -> tuple[dict[str, Factor], list[str]]:
     """Give `bin`, `bin10`, `cue` and `handoff` where trajectories are told apart."""
     found, notes = cue_columns(replies, index, truth, protocol.cues)
-    names = {*replies.records.factors, *replies.records.numbers}
-    if {"trajectory", "turn"} <= names:
+    if knows_turns(replies.records):
         labels = replies.records.take(np.asarray(index, dtype=np.intp))
         duty = Factor(("0", "1"), truth.duty.astype(np.int32))
         placed = with_positions(labels.with_factors(duty=duty, gold=truth.gold))
         found |= {name: placed.factors[name] for name in ("bin", "bin10")}
+    elif "trajectory" in replies.records.factors:
+        notes.append("no column turn of whole numbers: places in a trajectory are not told")
     return found, notes
 
 

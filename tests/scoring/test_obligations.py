@@ -168,3 +168,11 @@ def test_a_stage_protocol_of_ones_own_holds_for_the_tag():
     line = [("O3", "POST_OBS", f"Not {END}, but:\n{TAG}")]
     assert codes(line) == [("CLEAN", "CLEAN")]
     assert codes(line, ObligationProtocol(stage=stage)) == [("MALFORMED", "CLEAN")]
+
+
+def test_blanked_replies_leave_no_success_where_something_was_due():
+    # The corruption gate of the separate verifier: what survives measures the harness.
+    blank = scored([(case[0], case[1], "") for case in CASES])
+    duty, outcome = blank.factors["duty"].values(), blank.factors["outcome"].values()
+    assert {code for d, code in zip(duty, outcome, strict=True) if d == "1"} == {"APP_MISS"}
+    assert {code for d, code in zip(duty, outcome, strict=True) if d == "0"} == {"CLEAN"}

@@ -272,3 +272,11 @@ def test_faulty_rules_are_refused():
         CueRule(resolution=())
     with pytest.raises(InputError, match="none of them blank"):
         CueRule(negation=(" ",))
+
+
+def test_a_log_whose_turns_are_no_numbers_is_scored_without_places():
+    columns = {"unit": ["a"], "trajectory": ["a"], "turn": ["first"], "stage": ["POST_OBS"]}
+    found = score_stageif(Replies(Records.from_columns(columns), ["Hm."], [()]), views=["strict"])
+    assert found.factors["outcome"].values() == ["APP_MISS"]
+    assert "bin" not in found.factors
+    assert any("places in a trajectory are not told" in note for note in found.notes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pathlib
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from simtrack.scoring.replay import ReplayProtocol, replay_gates
 
 READY, MID = "<stage>ready_for_action</stage>", "<stage>post_observation_continue</stage>"
 END = "<stage>completed</stage>"
+LOGS = pathlib.Path(__file__).parents[1] / "fixtures" / "logs"
 FREE = {"record": {"gate": "none"}, "done": {"calls": ["one", "two"]}}
 ALL = ("marker", "no-tool-call", "runtime")
 
@@ -286,6 +288,27 @@ def test_a_record_that_looks_cut_is_refused_until_it_is_said_not_to_be():
     assert ends(played(markerless), ["runtime"], unsaid)["t", "A"] == ("stall", None)
 
 
+def test_arms_that_were_recorded_apart_are_looked_at_apart():
+    cut = {"t": ["user Book it.", "say Shall I?"], "u": SESSIONS["correct"][0]}
+    both = cut | {"v": SESSIONS["no marker at first"][0]}
+
+    def arm(columns):
+        return ["free" if name == "v" else "gated" for name in columns["unit"]]
+
+    unsaid = {"done": FREE["done"]}
+    assert ends(played(both), ["runtime"], unsaid)["t", "A"] == ("stall", None)
+    with pytest.raises(DataError, match="they look cut by it"):
+        ends(played(both, arm=arm), ["runtime"], unsaid)
+
+
+def test_a_message_without_a_turn_is_refused():
+    replies = played({"t": ["user Hi.", "say Shall I?"]}, done="0")
+    turns = Factor(("0",), np.array([0, -1], dtype=np.int32))
+    records = replies.records.with_factors(turn=turns)
+    with pytest.raises(DataError, match="1 messages have no turn"):
+        replay_gates(Replies(records, replies.texts, replies.calls))
+
+
 def test_logs_that_lack_something_are_refused_by_name():
     replies = played({"t": SESSIONS["correct"][0]})
     with pytest.raises(DataError, match="no column 'done' says when a task is done"):
@@ -378,3 +401,26 @@ def test_a_log_of_messages_is_replayed_from_its_file(tmp_path):
     found = ends(replies)
     for name, (_, *wanted) in SESSIONS.items():
         assert [found[name, gate] for gate in ("B1", "B2", "A")] == wanted, name
+
+
+def test_an_inspect_log_is_replayed_from_its_messages(tmp_path):
+    log = json.loads((LOGS / "stage_reports.json").read_text("utf-8"))
+    sample = log["samples"][0]
+    log["samples"] = []
+    for name, (turns, *_) in SESSIONS.items():
+        messages = [{"role": "system", "content": "Work."}]
+        for line in turns:
+            verb, _, rest = line.partition(" ")
+            tool, _, words = rest.partition(" ") if verb == "call" else ("", "", rest)
+            role = "assistant" if verb in ("say", "call") else verb
+            calls = [{"id": "c", "function": tool, "arguments": {}}] if tool else None
+            messages.append({"role": role, "content": words, "tool_calls": calls})
+        log["samples"].append({**sample, "id": name, "epoch": 1, "messages": messages})
+    log["eval"]["dataset"] |= {"samples": len(SESSIONS), "sample_ids": list(SESSIONS)}
+    path = tmp_path / "sessions.json"
+    path.write_text(json.dumps(log), "utf-8")
+    found = replay_gates(read_replies(path, turns="all"), ALL, ReplayProtocol.from_dict(FREE))
+    keys = zip(found.factors["unit"].values(), found.factors["gate"].values(), strict=True)
+    table = dict(zip(keys, found.factors["end"].values(), strict=True))
+    for name, (_, *wanted) in SESSIONS.items():
+        assert [table[name, gate] for gate in ("B1", "B2", "A")] == [w[0] for w in wanted], name
