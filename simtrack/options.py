@@ -8,12 +8,15 @@ from simtrack.errors import InputError
 
 __all__ = [
     "Alternative",
+    "BoundaryKind",
     "Asked",
     "BothRules",
     "Computation",
+    "Correlation",
     "Detail",
     "Encoding",
     "ExecutorName",
+    "GeeCovariance",
     "GateName",
     "Guarantee",
     "Kept",
@@ -21,6 +24,8 @@ __all__ = [
     "Measurement",
     "MissingCluster",
     "MissingPolicy",
+    "MixedCriterion",
+    "ModelStatus",
     "ObligationKind",
     "ObligationView",
     "Placement",
@@ -40,6 +45,10 @@ Alternative = Literal["two-sided", "greater", "less"]
 Asked = Literal["all", "failures"]
 #: What an answer counts as that both the old rule and the new one allow.
 BothRules = Literal["UPDATED_CLEAN", "STALE", "OTHER"]
+#: The shape of a boundary for planned looks, or how its alpha is spent.
+BoundaryKind = Literal[
+    "pocock", "obrien-fleming", "spending-pocock", "spending-obrien-fleming", "spending-power"
+]
 Computation = Literal[
     "closed-form", "enumeration", "convolution", "quadrature", "optimisation", "monte-carlo"
 ]
@@ -94,6 +103,19 @@ ObligationKind = Literal["sigil", "sentence", "tag"]
 ObligationView = Literal["exact", "lenient"]
 #: How a reply is read: as it is, or without the envelope that it was put in.
 View = Literal["strict", "stripped"]
+
+#: What is maximised over the variances of a linear mixed model.
+MixedCriterion = Literal["REML", "ML"]
+#: The working correlation of trials of one cluster in estimating equations.
+Correlation = Literal["exchangeable", "independence"]
+#: How the covariance of estimating equations is estimated: from the working model, from the scores
+#: of the clusters (sandwich), or from those made larger for few clusters.
+GeeCovariance = Literal["model", "sandwich", "mancl-derouen", "kauermann-carroll", "fay-graubard"]
+#: How the fit of a model ended. "singular": a variance is 0; "separated": a coefficient is infinite;
+#: "not-estimable": the data do not say; "implausible": the optimiser is content, the answer absurd.
+ModelStatus = Literal[
+    "converged", "singular", "separated", "not-converged", "not-estimable", "implausible"
+]
 
 
 def choice(name: str, value: Any, options: Any) -> Any:

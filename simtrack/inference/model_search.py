@@ -1,0 +1,120 @@
+"""Newton's method with exact derivatives by complex steps, held to downhill steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simtrack.inference.model_algebra import cholesky, gradient, solve, symmetric_eigen
+
+__all__ = ["Search", "hessian", "minimise"]
+
+Floats = NDArray[np.float64]
+Array = NDArray[Any]
+Function = Callable[[Array], Array]
+_STEP = 1e-3
+_LONGEST = 2.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Search:
+    """Where did a search end, and was it at a minimum?
+
+    `gradient` is the largest derivative left, `hessian` the second derivatives there.
+    """
+
+    point: Floats
+    value: float
+    gradient: float
+    hessian: Floats
+    evaluations: int
+    converged: bool
+
+
+def minimise(
+    function: Function, start: Floats, *, tolerance: float = 1e-9, most: int = 60
+) -> Search:
+    """Find a minimum of an analytic function.
+
+    Parameters
+    ----------
+    function : callable
+        From points, shape (points, size), real or complex, to values, shape (points,). NaN where
+        it is not defined; such steps are shortened.
+    start : float64 array, shape (size,)
+    tolerance : float
+        How large the promise of a Newton step, half gᵀ H⁻¹ g, may be left.
+
+    Notes
+    -----
+    Directions of negative curvature are turned round and all steps are at most 2 long, so a search
+    leaves saddles and settles in a minimum.
+    """
+    x, count = start.astype(np.float64), 0
+    value = _real(function, x)
+    g, h = gradient(function, x), hessian(function, x)
+    for _ in range(most):
+        step, promise = _newton(g, h)
+        if promise <= tolerance * tolerance * (1.0 + abs(value)):
+            break
+        moved, next_value = _shorten(function, x, step, value, promise)
+        if moved is None:
+            break
+        count += 1
+        x, value = moved, next_value
+        g, h = gradient(function, x), hessian(function, x)
+    _, promise = _newton(g, h)
+    convex = bool(np.isfinite(cholesky(h + 1e-9 * np.eye(x.size) * np.abs(h).max())).all())
+    done = convex and math.isfinite(value) and promise <= 1e-9 * (1.0 + abs(value))
+    return Search(x, value, float(np.abs(g).max()), h, count, done)
+
+
+def hessian(function: Function, at: Floats) -> Floats:
+    """Give second derivatives: central differences (to fourth order) of exact first ones."""
+    size = at.size
+    steps = _STEP * np.maximum(1.0, np.abs(at))
+    eye = np.diag(steps)
+    points = np.concatenate([at + eye, at - eye, at + 2.0 * eye, at - 2.0 * eye])
+    g = gradient(function, points).reshape(4, size, size)
+    near, far = (g[0] - g[1]) / 2.0, (g[2] - g[3]) / 4.0
+    out = (4.0 * near - far) / 3.0 / steps[:, None]
+    return np.asarray(0.5 * (out + out.T))
+
+
+def _newton(g: Floats, h: Floats) -> tuple[Floats, float]:
+    """The step -|H|⁻¹ g and half of what it promises, for a length of at most 2."""
+    if not (np.isfinite(g).all() and np.isfinite(h).all()):
+        return np.zeros(g.size), 0.0
+    lower = cholesky(h)
+    if np.isfinite(lower).all():
+        step = -solve(lower, g)
+    else:
+        values, vectors = symmetric_eigen(h)
+        size = np.maximum(np.abs(values), 1e-6 * max(1.0, float(np.abs(values).max())))
+        step = -np.einsum("ij,j,kj,k->i", vectors, 1.0 / size, vectors, g)
+    promise = -0.5 * float((g * step).sum())
+    longest = float(np.sqrt((step * step).sum()))
+    return step * min(1.0, _LONGEST / max(longest, 1e-300)), promise
+
+
+def _shorten(
+    function: Function, x: Floats, step: Floats, value: float, promise: float
+) -> tuple[Floats | None, float]:
+    """Halve the step until the function falls by a part of what was promised."""
+    t = 1.0
+    slack = 1e-13 * (1.0 + abs(value))
+    for _ in range(40):
+        next_value = _real(function, x + t * step)
+        if math.isfinite(next_value) and next_value <= value - 1e-4 * t * promise + slack:
+            return x + t * step, next_value
+        t *= 0.5
+    return None, value
+
+
+def _real(function: Function, x: Floats) -> float:
+    return float(np.real(function(x[None, :]))[0])
