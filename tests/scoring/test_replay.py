@@ -12,10 +12,9 @@ from simtrack.agents import GateAgent
 from simtrack.agents.gate_replay import replay as replay_simulated
 from simtrack.counts import Factor
 from simtrack.design import Design
-from simtrack.errors import DataError, InputError
 from simtrack.estimands import estimand
 from simtrack.logs import read_replies
-from simtrack.records import Records, Replies
+from simtrack.records import Replies
 from simtrack.scoring.replay import ReplayProtocol, replay_gates
 
 READY, MID = "<stage>ready_for_action</stage>", "<stage>post_observation_continue</stage>"
@@ -62,42 +61,13 @@ SESSIONS = {
 }  # fmt: skip
 
 
-def played(sessions, ended=None, **more):
-    columns = {name: [] for name in ("trajectory", "turn", "role", "unit")}
-    texts, calls = [], []
-    for name, turns in sessions.items():
-        for k, line in enumerate(turns):
-            verb, _, rest = line.partition(" ")
-            role = "assistant" if verb in ("say", "call") else verb
-            tool, _, words = rest.partition(" ") if verb == "call" else ("", "", rest)
-            for column, value in zip(columns.values(), (name, str(k), role, name), strict=True):
-                column.append(value)
-            texts.append(words)
-            calls.append((tool,) if tool else ())
-    n = len(texts)
-    columns |= {label: [value] * n if isinstance(value, str) else value(columns)
-                for label, value in more.items()}  # fmt: skip
-    if ended:
-        columns["ended"] = [ended] * n
-    return Replies(Records.from_columns(columns), texts, calls)
-
-
-def ends(replies, gates=ALL, protocol=FREE):
-    found = replay_gates(replies, gates, ReplayProtocol.from_dict(protocol))
-    names, turns = found.factors["end"].values(), found.factors["stop_turn"].values()
-    keys = zip(found.factors["trajectory"].values(), found.factors["gate"].values(), strict=True)
-    values = [(end, None if turn is None else int(turn))
-              for end, turn in zip(names, turns, strict=True)]  # fmt: skip
-    return dict(zip(keys, values, strict=True))
-
-
-def test_every_session_under_every_gate():
+def test_every_session_under_every_gate(played, ends):
     found = ends(played({name: case[0] for name, case in SESSIONS.items()}))
     for name, (_, *wanted) in SESSIONS.items():
         assert [found[name, gate] for gate in ("B1", "B2", "A")] == wanted, name
 
 
-def test_outcomes_are_of_the_taxonomy_and_the_catalogue_counts_them():
+def test_outcomes_are_of_the_taxonomy_and_the_catalogue_counts_them(played):
     replies = played({name: case[0] for name, case in SESSIONS.items()}, scenario="s")
     found = replay_gates(replies, ALL, ReplayProtocol.from_dict(FREE))
     counts = found.counts(cluster="scenario", by=["gate"])
@@ -115,7 +85,7 @@ def test_outcomes_are_of_the_taxonomy_and_the_catalogue_counts_them():
     assert (kept["correct"], kept["no marker at first"], kept["too early"]) == (4, 1, 3)
 
 
-def test_the_counts_of_the_paper():
+def test_the_counts_of_the_paper(played, ends):
     # Appendix V: of 336, the marker gate ends 114 correctly, 62 dead, 8 too early; the runtime's
     # 164 correct are the 114 and 50 of those that the marker gate ended before they were done.
     names = {"correct": 114, "no marker at first": 46, "too early": 4, "nobody answers": 152}
@@ -132,7 +102,7 @@ def test_the_counts_of_the_paper():
     assert tally["B1"].count("finished without a stop") == 0
 
 
-def test_when_a_task_is_done_may_be_a_column():
+def test_when_a_task_is_done_may_be_a_column(played, ends):
     turns = [*OPENING, *FIRST, f"say Done. {END}", "user No.", f"say Now. {END}"]
 
     def done(columns):
@@ -146,7 +116,7 @@ def test_when_a_task_is_done_may_be_a_column():
         ("t", "A"): ("correct stop", 7)}  # fmt: skip
 
 
-def test_a_session_whose_truth_is_not_told_is_unscored():
+def test_a_session_whose_truth_is_not_told_is_unscored(played):
     replies = played({"t": SESSIONS["correct"][0]}, done=lambda c: ["0"] * len(c["turn"]))
     nothing = replies.records.factors["done"].compact()
     nothing = Factor(nothing.levels, np.full(len(nothing), -1, dtype=np.int32))
@@ -159,7 +129,7 @@ def test_a_session_whose_truth_is_not_told_is_unscored():
     assert found.counts().losses.by_kind() == {"unscored": 1}
 
 
-def test_calls_count_once_a_tool_has_answered_and_not_if_it_refused():
+def test_calls_count_once_a_tool_has_answered_and_not_if_it_refused(played, ends):
     plan = {**FREE, "done": {"calls": ["one", "one"], "rejected": ["error"]}}
     again = [*FIRST, "call one", "tool ERROR: no", f"say {END}", "user no", *FIRST, f"say {END}"]
     assert ends(played({"t": again}), ["marker"], plan)["t", "B1"] == ("premature stop", 4)
@@ -171,7 +141,7 @@ def test_calls_count_once_a_tool_has_answered_and_not_if_it_refused():
     assert ends(played({"t": unanswered}), ["runtime"], plan)["t", "A"] == ("correct stop", 1)
 
 
-def test_how_a_record_ends_is_told_where_no_gate_stops_it():
+def test_how_a_record_ends_is_told_where_no_gate_stops_it(played, ends):
     turns = {"t": [*OPENING, *FIRST]}
     assert ends(played(turns, ended="limited"), ["marker"])["t", "B1"] == ("turn cap", None)
     assert ends(played(turns, ended="errored"), ["marker"])["t", "B1"] == ("transport", None)
@@ -179,7 +149,7 @@ def test_how_a_record_ends_is_told_where_no_gate_stops_it():
     assert ends(played(stopped, ended="errored"), ["marker"])["t", "B1"] == ("dead end", 1)
 
 
-def test_a_turn_without_a_response_is_a_transport_failure_and_stays_in_the_denominator():
+def test_a_turn_without_a_response_is_a_transport_failure_and_stays_in_the_denominator(played):
     replies = played({"t": [*OPENING, "say x"], "u": SESSIONS["correct"][0]})
     texts = list(replies.texts)
     texts[3] = None
@@ -188,7 +158,7 @@ def test_a_turn_without_a_response_is_a_transport_failure_and_stays_in_the_denom
     assert estimand("task_success").totals(found.counts(by=["gate"])).rates()[0] == 0.5
 
 
-def test_duty_may_begin_with_the_first_call_and_greetings_are_not_the_models():
+def test_duty_may_begin_with_the_first_call_and_greetings_are_not_the_models(played, ends):
     turns = {"t": ["say Hello!", "user Hi.", "say Shall I?", "user Yes.", *FIRST, "say Hm."]}
     later = {**FREE, "record": {"gate": "none", "duty_from": "first-call"}}
     greeted = {**FREE, "record": {"gate": "none", "scripted": ["Hello!"]}}
@@ -197,151 +167,13 @@ def test_duty_may_begin_with_the_first_call_and_greetings_are_not_the_models():
     assert ends(played(turns), ["marker"], later)["t", "B1"] == ("dead end", 6)
 
 
-def test_other_markers_are_read_as_the_protocol_says():
+def test_other_markers_are_read_as_the_protocol_says(played, ends):
     plan = {**FREE, "marker": {"encoding": "json", "tag": "state", "completed": "over"}}
     turns = {"t": [*FIRST, *SECOND, 'say Done.\n"state": "over"']}
     assert ends(played(turns), ["marker"], plan)["t", "B1"] == ("correct stop", 4)
     assert ends(played(turns), ["marker"])["t", "B1"] == ("dead end", 4)
     protocol = ReplayProtocol.from_dict(plan)
     assert ReplayProtocol.from_dict(protocol.to_dict()).to_dict() == protocol.to_dict()
-
-
-# Refusals.
-
-REPROMPT = "user [System] Go on with what you have."
-
-
-def test_a_session_that_the_runtime_re_prompted_is_refused_unless_it_was_stopped_before():
-    turns = [*OPENING, *FIRST, f"say Left. {MID}", REPROMPT, *SECOND, f"say {END}"]
-    with pytest.raises(DataError, match="t was re-prompted by the runtime after turn 3") as caught:
-        ends(played({"t": turns}), ["marker"])
-    assert "\n" not in str(caught.value)
-    with pytest.raises(DataError, match="cannot be replayed under the no-tool-call gate"):
-        ends(played({"t": turns}), ["no-tool-call"])
-    assert ends(played({"t": turns}), ["runtime"])["t", "A"] == ("correct stop", 7)
-    # Cut at its first message, which the re-prompt cannot have touched.
-    before = ["user Book it.", "say Shall I?", REPROMPT, *FIRST, *SECOND, f"say {END}"]
-    assert ends(played({"t": before}), ["marker"])["t", "B1"] == ("dead end", 1)
-    # Words of the user's own are no re-prompt.
-    own = {**FREE, "record": {"gate": "none", "reprompts": ["(runtime)"]}}
-    assert ends(played({"t": turns}), ["marker"], own)["t", "B1"] == ("correct stop", 9)
-
-
-def test_a_session_that_a_marker_gate_cut_says_nothing_of_the_others():
-    cut = {"t": ["user Book it.", "say Shall I?"], "u": SESSIONS["correct"][0]}
-    by_marker = {**FREE, "record": {"gate": "marker"}}
-    assert ends(played(cut), ["marker"], by_marker)["t", "B1"] == ("dead end", 1)
-    for gate in ("no-tool-call", "runtime"):
-        with pytest.raises(DataError, match=r"1 of 2 sessions .* t was cut by the marker gate at"):
-            ends(played(cut), [gate], by_marker)
-    # The one that stopped when it was done had nothing left to tell.
-    done = {"u": SESSIONS["correct"][0]}
-    assert ends(played(done), ["runtime"], by_marker)["u", "A"] == ("correct stop", 5)
-
-
-def test_a_stall_is_the_same_under_both_gates_that_return_to_the_user_but_not_under_the_runtime():
-    stalled = {"t": SESSIONS["nobody answers"][0]}
-    plan = {**FREE, "record": {"gate": "no-tool-call"}}
-    assert ends(played(stalled), ["marker"], plan)["t", "B1"] == ("stall", None)
-    with pytest.raises(DataError, match="cut by the no-tool-call gate"):
-        ends(played(stalled), ["runtime"], plan)
-
-
-def test_what_the_runtime_stopped_cannot_say_completed():
-    stopped = {"t": [*OPENING, *FIRST, *SECOND]}
-    plan = {**FREE, "record": {"gate": "runtime"}}
-    with pytest.raises(DataError, match="none of their messages is known to be the runtime's"):
-        ends(played(stopped), ["marker"], plan)
-    plan["record"] = {"gate": "runtime", "reprompts": ["Yes."]}
-    with pytest.raises(DataError, match="re-prompted by the runtime after turn 1"):
-        ends(played(stopped), ["marker"], plan)
-    alone = {"t": [*FIRST, *SECOND]}
-    with pytest.raises(DataError, match="was cut by the runtime gate at turn 2"):
-        ends(played(alone), ["marker"], plan)
-
-
-def test_a_column_may_say_how_each_session_was_recorded():
-    def gate(columns):
-        return ["B1" if name == "t" else "none" for name in columns["unit"]]
-
-    cut = {"t": ["user Book it.", "say Shall I?"], "u": SESSIONS["correct"][0]}
-    plan = {"done": FREE["done"]}
-    with pytest.raises(DataError, match="t was cut by the marker gate"):
-        ends(played(cut, gate=gate), ["runtime"], plan)
-    with pytest.raises(InputError, match="gate of the record must be one of"):
-        ends(played(cut, gate="free"), ["runtime"], plan)
-    plan["record"] = {"column": "how"}
-    assert ends(played(cut, how="none"), ["runtime"], plan)["t", "A"] == ("stall", None)
-
-
-def test_a_record_that_looks_cut_is_refused_until_it_is_said_not_to_be():
-    # Nobody goes on after a message without a marker, and one session ends there unfinished.
-    cut = {"t": ["user Book it.", "say Shall I?"], "u": SESSIONS["correct"][0]}
-    unsaid = {"done": FREE["done"]}
-    with pytest.raises(DataError, match="they look cut by it"):
-        ends(played(cut), ["runtime"], unsaid)
-    assert ends(played(cut), ["marker"], unsaid)["t", "B1"] == ("dead end", 1)
-    assert ends(played(cut), ["runtime"])["t", "A"] == ("stall", None)  # said to be free
-    goes_on = cut | {"v": SESSIONS["no marker at first"][0]}
-    assert ends(played(goes_on), ["runtime"], unsaid)["t", "A"] == ("stall", None)
-    markerless = {"t": ["user Book it.", "say Shall I?"]}  # a log without markers is not gated
-    assert ends(played(markerless), ["runtime"], unsaid)["t", "A"] == ("stall", None)
-
-
-def test_arms_that_were_recorded_apart_are_looked_at_apart():
-    cut = {"t": ["user Book it.", "say Shall I?"], "u": SESSIONS["correct"][0]}
-    both = cut | {"v": SESSIONS["no marker at first"][0]}
-
-    def arm(columns):
-        return ["free" if name == "v" else "gated" for name in columns["unit"]]
-
-    unsaid = {"done": FREE["done"]}
-    assert ends(played(both), ["runtime"], unsaid)["t", "A"] == ("stall", None)
-    with pytest.raises(DataError, match="they look cut by it"):
-        ends(played(both, arm=arm), ["runtime"], unsaid)
-
-
-def test_a_message_without_a_turn_is_refused():
-    replies = played({"t": ["user Hi.", "say Shall I?"]}, done="0")
-    turns = Factor(("0",), np.array([0, -1], dtype=np.int32))
-    records = replies.records.with_factors(turn=turns)
-    with pytest.raises(DataError, match="1 messages have no turn"):
-        replay_gates(Replies(records, replies.texts, replies.calls))
-
-
-def test_logs_that_lack_something_are_refused_by_name():
-    replies = played({"t": SESSIONS["correct"][0]})
-    with pytest.raises(DataError, match="no column 'done' says when a task is done"):
-        replay_gates(replies)
-    with pytest.raises(DataError, match="does not say of 4 replies whether they call a tool"):
-        replay_gates(Replies(replies.records, replies.texts, [None] * len(replies)),
-                     protocol=ReplayProtocol.from_dict(FREE))  # fmt: skip
-    bare = Replies(Records.from_columns({"unit": ["a"]}), ["x"], [()])
-    with pytest.raises(DataError, match=r"trajectory, turn, role.*--map trajectory=COL"):
-        replay_gates(bare)
-    with pytest.raises(DataError, match="no message of an assistant"):
-        ends(played({"t": ["user Hi."]}))
-    with pytest.raises(InputError, match="gate must be one of"):
-        replay_gates(replies, ["B1"])
-    with pytest.raises(InputError, match="each once"):
-        replay_gates(replies, ["marker", "marker"])
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ({"recorded": {}}, "Did you mean record"),
-        ({"done": {"column": "a", "calls": ["b"]}}, "one of column and calls"),
-        ({"record": {"gate": "free"}}, "gate of the record must be one of"),
-        ({"record": {"duty_from": "end"}}, "duty_from must be one of"),
-        ({"record": {"reprompts": [" "]}}, "none of them blank"),
-        ({"marker": {"tag": "a b"}}, "tag must be"),
-        ({"scheme": "stageif"}, "scheme must be 'replay'"),
-    ],
-)
-def test_faulty_protocols_are_refused(content, message):
-    with pytest.raises(InputError, match=message):
-        ReplayProtocol.from_dict(content)
 
 
 # Against the simulated counterpart, and from files.
@@ -365,7 +197,7 @@ def rendered(rollouts):
 
 
 @pytest.mark.parametrize("scheme", [0, 1])
-def test_simulated_rollouts_end_as_their_own_replay_says(scheme):
+def test_simulated_rollouts_end_as_their_own_replay_says(played, scheme):
     speak = ((0.9, 0.5, 0.3, 0.3, 0.3), (0.5, 0.5, 0.1, 0.1, 0.1))[scheme]
     agent = GateAgent(speak=speak, omit=0.2, early=0.1, valid=0.8, turn_cap=200)
     design = Design(clusters=6, repetitions=60, conditions={"gate": ("B2",)})
@@ -386,7 +218,7 @@ def test_simulated_rollouts_end_as_their_own_replay_says(scheme):
     assert len(set(wanted.values())) == 4
 
 
-def test_a_log_of_messages_is_replayed_from_its_file(tmp_path):
+def test_a_log_of_messages_is_replayed_from_its_file(ends, tmp_path):
     path = tmp_path / "sessions.jsonl"
     with path.open("w") as out:
         for name, (turns, *_) in SESSIONS.items():
