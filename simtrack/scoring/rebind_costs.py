@@ -16,6 +16,7 @@ from simtrack.inference.special import t_critical
 from simtrack.options import Computation, Guarantee
 from simtrack.price import Price, price_of
 from simtrack.records import Records
+from simtrack.scoring.number_columns import number_column
 from simtrack.validate import confidence_level
 
 __all__ = ["CostRatio", "cost_ratio"]
@@ -214,15 +215,12 @@ def _cost(
     records: Records, columns: Sequence[str], prices: Mapping[str, Price] | None, model: str
 ) -> Floats:
     """Give tokens or dollars of every row; NaN where a column has no number."""
-    for name in columns:
-        if name not in records.numbers:
-            known = ", ".join(sorted(records.numbers)) or "none"
-            raise InputError("tokens", f"numeric columns, of {known}", repr(name))
-        if (records.numbers[name] < 0.0).any():
+    counts = [number_column(records, name, "tokens") for name in columns]
+    for name, values in zip(columns, counts, strict=True):
+        if (values < 0.0).any():
             raise DataError(f"{name} holds a negative number. Tokens are 0 or more.")
-    if not columns:
+    if not counts:
         raise InputError("tokens", "at least one column", "none")
-    counts = [records.numbers[name] for name in columns]
     if prices is None:
         return np.asarray(np.sum(counts, axis=0))
     if len(counts) != 2:

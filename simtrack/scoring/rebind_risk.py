@@ -17,6 +17,7 @@ from simtrack.inference import Auroc, BootstrapInterval, auroc, bootstrap, wilso
 from simtrack.options import Computation, Guarantee, choice
 from simtrack.records import Records
 from simtrack.scoring.depth_difference import depths_of
+from simtrack.scoring.number_columns import number_column
 from simtrack.validate import real
 
 __all__ = ["DepthAuroc", "RiskStrata", "auroc_by_depth", "risk_strata"]
@@ -139,7 +140,7 @@ def auroc_by_depth(
     0.75
     """
     choice("label", label, SliceLabel)
-    values = _signal(records, signal)
+    values = number_column(records, signal, "signal")
     slices = records.factor(on)
     name = cluster or ("cluster" if "cluster" in records.factors else on)
     groups = records.factor(name)
@@ -186,7 +187,7 @@ def risk_strata(
     points = [real("cuts", cut) for cut in cuts]
     if not points or sorted(set(points)) != points:
         raise InputError("cuts", "ascending numbers, at least one", list(cuts))
-    values = _signal(records, signal)
+    values = number_column(records, signal, "signal")
     lost = np.isnan(values)
     names = _names(points)
     codes = np.where(lost, -1, np.searchsorted(points, values, side="right"))
@@ -211,13 +212,6 @@ def risk_strata(
         tuple(int(v) for v in totals.numerator.sum(axis=0)), tuple(int(v) for v in episodes),
         separation, int(lost.sum()), level, tuple(told),
     )  # fmt: skip
-
-
-def _signal(records: Records, name: str) -> Floats:
-    if name not in records.numbers:
-        known = ", ".join(sorted(records.numbers)) or "none"
-        raise InputError("signal", f"a numeric column, one of {known}", repr(name))
-    return records.numbers[name]
 
 
 def _refuse_two_signals(values: Floats, slices: Factor, on: str, signal: str) -> None:

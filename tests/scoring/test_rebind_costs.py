@@ -137,7 +137,7 @@ def test_what_cannot_be_told() -> None:
 
 
 def test_wrong_input_is_refused() -> None:
-    with pytest.raises(InputError, match="tokens must be numeric columns, of input_tokens"):
+    with pytest.raises(InputError, match="tokens must be a column of numbers, one of arm"):
         cost_ratio(table(), "rebind", "bare", tokens=["tokens"])
     with pytest.raises(InputError, match="arm must be one of bare, rebind"):
         cost_ratio(table(), "rebind", "vr")

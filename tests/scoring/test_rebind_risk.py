@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from simtrack.counts import Factor
 from simtrack.errors import DataError, InputError
 from simtrack.records import Records
 from simtrack.scoring.rebind_risk import auroc_by_depth, risk_strata
@@ -70,7 +71,9 @@ def test_a_slice_has_one_signal() -> None:
     rows = table([("a", "a1", "2", 0.9, "R"), ("a", "a1", "8", 0.8, "R")])
     with pytest.raises(DataError, match="unit a1 has several values of signal"):
         auroc_by_depth(rows)
-    with pytest.raises(InputError, match="signal must be a numeric column, one of signal"):
+    with pytest.raises(InputError, match="signal must be a column of numbers, one of cluster"):
+        auroc_by_depth(rows, signal="risk")
+    with pytest.raises(DataError, match="outcome must hold numbers, got 'TRUE_RELAPSE'"):
         auroc_by_depth(rows, signal="outcome")
 
 
@@ -118,3 +121,11 @@ def test_an_empty_stratum_has_no_separation() -> None:
 def test_cuts_ascend(cuts: list[float]) -> None:
     with pytest.raises(InputError, match="cuts must be"):
         risk_strata(SLICES, cuts)
+
+
+def test_a_signal_that_a_reader_kept_as_labels() -> None:
+    # Readers of plain tables give further columns as labels, and rename what means something.
+    labels = [None if np.isnan(v) else str(v) for v in SLICES.numbers["signal"].tolist()]
+    plain = Records({**SLICES.factors, "column.signal": Factor.from_values(labels)}, kind="episode")
+    for read, found in zip(auroc_by_depth(plain), auroc_by_depth(SLICES), strict=True):
+        assert read.to_dict() == found.to_dict()
