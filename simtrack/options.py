@@ -8,16 +8,16 @@ from simtrack.errors import InputError
 
 __all__ = [
     "Alternative",
-    "BoundaryKind",
     "Asked",
     "BothRules",
+    "BoundaryKind",
     "Computation",
     "Correlation",
     "Detail",
     "Encoding",
     "ExecutorName",
-    "GeeCovariance",
     "GateName",
+    "GeeCovariance",
     "Guarantee",
     "Kept",
     "LogState",
