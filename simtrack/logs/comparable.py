@@ -25,7 +25,7 @@ _SETTINGS = ("limit", "epochs", "message_limit", "token_limit", "turn_limit", "t
 IMPOSSIBLE = "stderr is 0"
 #: Columns whose levels are parts of a table that are compared with each other.
 _ARMS = ("source", "task", "model", "solver", "arm")
-_SHOWN = 4
+_SHOWN, _SETS = 4, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +137,9 @@ def _sets(records: Records, name: str, parts: Grouping) -> list[frozenset[str]]:
     found: list[list[str]] = [[] for _ in range(parts.size)]
     if factor is not None:
         known = factor.codes >= 0
-        pairs = np.unique(np.stack([parts.index[known], factor.codes[known]]), axis=1)
-        for group, code in pairs.T.tolist():
+        levels = len(factor.levels)
+        pairs = np.unique(parts.index[known] * levels + factor.codes[known])
+        for group, code in zip((pairs // levels).tolist(), (pairs % levels).tolist(), strict=True):
             found[group].append(factor.levels[code])
     return [frozenset(labels) for labels in found]
 
@@ -165,7 +166,7 @@ def _within(group: Sequence[Facts]) -> Iterator[str]:
             sets.setdefault(fact.samples, []).append(fact.file)
     if len(sets) > 1:
         common = frozenset.intersection(*sets)
-        shown = "; ".join(f"{len(s)} in {_files(names)}" for s, names in sets.items())
+        shown = _some([f"{len(s)} in {_files(names)}" for s, names in sets.items()])
         yield (
             f"the sample sets differ ({shown}; {len(common)} in all of them). Compare on the "
             "common ones: --compare pairs by id"
@@ -176,7 +177,7 @@ def _within(group: Sequence[Facts]) -> Iterator[str]:
             if fact.configured or name in fact.settings:  # a table says nothing of limits
                 values.setdefault(fact.settings.get(name, "none"), []).append(fact.file)
         if len(values) > 1:
-            shown = "; ".join(f"{name}={v} in {_files(names)}" for v, names in values.items())
+            shown = _some([f"{name}={v} in {_files(names)}" for v, names in values.items()])
             yield f"{name} differs ({shown})"
     yield from _changed(group)
 
@@ -232,6 +233,12 @@ def _impossible(facts: Sequence[Facts]) -> Iterator[str]:
             f"a standard error of 0 stands beside a score within (0, 1), which cannot be: "
             f"{_files(names)}. It is not used"
         )
+
+
+def _some(texts: Sequence[str]) -> str:
+    """Give the first of many sets, and how many others there are."""
+    more = f"; {len(texts) - _SETS} more such" if len(texts) > _SETS else ""
+    return "; ".join(texts[:_SETS]) + more
 
 
 def _files(names: Sequence[str]) -> str:

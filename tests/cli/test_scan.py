@@ -230,6 +230,13 @@ def test_the_arms_within_one_table_are_compared(tmp_path):
     assert epochs == "t.csv: epochs differs (epochs=2 in t.csv [a]; epochs=1 in t.csv [b])"
 
 
+def test_many_sets_of_samples_are_counted_not_listed(tmp_path):
+    rows = [f"q{i},m{i},1" for i in range(50)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,model,score", *rows, ""]), "utf-8")
+    (told,) = scan(tmp_path).warnings
+    assert "1 in t.csv [m7]; 42 more such; 0 in all of them" in told
+
+
 def test_the_tasks_within_a_table_are_compared_each_with_itself_and_with_files(tmp_path):
     inspect_log(tmp_path / "a.json", ["1", "2"], scores=["C", "I"], config={"limit": 2})
     table = "id,task,model,score\n1,t,m,1\n2,t,m,1\n9,u,m,1\n1,t,n,0\n8,u,n,0\n"
