@@ -44,8 +44,10 @@ def whole_markers(line, encoding):
 
 def restated(text, encoding, placement, unique):
     """Read a reply by its lines, without any of the reader's patterns."""
-    traces = ("<stage", "</stage") if encoding == "xml" else ('"stage":',)
-    trace = any(mark in text for mark in traces)
+    openings = ("<stage", "</stage") if encoding == "xml" else ('"stage":',)
+    after = [part for mark in openings for part in (text + " ").split(mark)[1:]]
+    # <stagehand is the beginning of another tag.
+    trace = any(encoding == "json" or not (p[:1].isalnum() or p[:1] in set("_.-")) for p in after)
     around = ({""}, {""}) if encoding == "xml" else ({"", "{"}, {"", "}"})
     lines = [line.strip(" \t\r") for line in text.split("\n")]
     while lines and not lines[-1]:
