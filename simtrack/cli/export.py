@@ -48,7 +48,8 @@ def export(logs: tuple[str, ...], output: str, **given: Any) -> None:
         write_trials(records, output)
     lost = records.losses.total()
     more = f", and {counted(lost, 'planned trial')} without a row" if lost else ""
-    tell(output, f"{counted(len(records), 'row')}{more}")
+    what = "counts of " if ending == ".nc" else ""
+    tell(output, f"{what}{counted(len(records), 'row')}{more}")
     told = () if _only_tables(logs) else records.notes  # those of a table were told before
     for note in (*told, *notes):
         tell("Note", note)

@@ -130,7 +130,7 @@ def scan(
     [('a.csv', 'complete', 2, 1, 1)]
     """
     files, again = expand(paths)
-    absent = [str(file) for file, _ in files if not (file.exists() or file.is_symlink())]
+    absent = [str(file) for file, _ in files if not _is_there(file)]
     if absent:
         raise DataError(f"{listed(absent, 5)}: does not exist.")
     base = os.path.commonpath([file.parent.absolute() for file, _ in files])
@@ -145,6 +145,11 @@ def scan(
     facts = [fact for one in seen if one.row.file not in held for fact in one.facts]
     warnings = [*warnings_of(facts), *held.values()]
     return Scan(tuple(one.row for one in seen), tuple(warnings), tuple(again))
+
+
+def _is_there(path: Path) -> bool:
+    """Say whether there is something to refuse, if not to read: broken links and pipes, too."""
+    return path.exists() or path.is_symlink() or str(path) == "-"
 
 
 @dataclass(frozen=True, slots=True)
