@@ -22,6 +22,7 @@ _DIGITS = re.compile(r"([0-9]+)")
 #: Characters that serve as marks, and a length that no code point can say.
 _MARKS = re.compile(r"[\x00-\x03]")
 _LONG = 50_000
+_SHAPE = str.maketrans("123456789", "000000000")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,6 +153,8 @@ class Factor:
 def natural_order(labels: Iterable[str]) -> list[str]:
     """Sort labels as a reader would: q2 before q10, 1 before 2 before 10; ties by code point."""
     column = list(labels)
+    if len({label.translate(_SHAPE) for label in column}) == 1:
+        return sorted(column)  # digits in the same places: the order is that of the text
     if any(len(label) > _LONG or _MARKS.search(label) for label in column):
         return sorted(column, key=_natural_key)
     return sorted(column, key=_short_key)

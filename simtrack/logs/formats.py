@@ -172,11 +172,13 @@ def _eee_instances(path: Path, content: Content, label: str, request: Request) -
 def _json_array(path: Path, content: Content, label: str, request: Request) -> Records:
     wanted = tuple((request.map or {}).values())
     try:
-        return _from_table(tables.read_json_array(content.data, label, wanted), request)
+        return _from_table(tables.read_json_array(content.source, label, wanted), request)
     except UnknownFormat:
         raise
     except DataError as error:
-        if content.keys or content.data.lstrip()[1:].lstrip()[:1] == b"{":
+        source = content.source
+        first = source.first_visible(source.first_visible(source.start) + 1)
+        if content.keys or source[first : first + 1] == b"{":
             raise
         raise UnknownFormat(str(error)) from None  # an array of other things is no damaged log
 

@@ -181,9 +181,10 @@ class Column:
         return kinds, payload
 
     def cells(self, dictionary: Sequence[str] = ()) -> Cells:
-        """Give the column as it is now, of the texts in a dictionary and those added here."""
+        """Give the column, of the texts in a dictionary and those added here, and forget it."""
         kinds = np.concatenate(self._kinds or [np.zeros(0, dtype=np.uint8)])
         payload = np.concatenate(self._payload or [np.zeros(0, dtype=np.int64)])
+        self._kinds, self._payload = [], []
         every = [*dictionary, *self._texts]
         texts = list(dict.fromkeys(every))
         own = kinds == TEXT

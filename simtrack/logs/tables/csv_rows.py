@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from simtrack.errors import DataError
 
-__all__ = ["OpenQuote", "Row", "parse_csv", "parse_rows"]
+__all__ = ["OpenQuote", "Row", "breaks", "parse_csv", "parse_rows"]
 
 _LINE = re.compile(r"[^\r\n]+")
-_CLOSED = re.compile(r'"[^"]*(?:""[^"]*)*"')
 _CURE = (
     "a quoted cell is not closed, or text follows its closing quote. Double the quotes that are "
     "part of a cell."
 )
+
+
+#: What stands for the end of a cell that has none.
+_OPEN, _WRONG = -1, -2
 
 
 class Row(NamedTuple):
@@ -50,33 +53,55 @@ def parse_rows(text: str, delimiter: str, label: str, line: int) -> Iterator[Row
         yield from _parse_plain(text, delimiter, line)
         return
     mark = re.escape(delimiter)
-    cell = re.compile(
-        rf'(?:"([^"]*(?:""[^"]*)*)"|([^{mark}\r\n"][^{mark}\r\n]*|))({mark}|\r\n|\r|\n|\Z)'
-    )
-    position, first, start = 0, line, 0
+    plain = re.compile(rf'(?:[^{mark}\r\n"][^{mark}\r\n]*|)(?={mark}|\r|\n|\Z)').match
+    ending = re.compile(rf"{mark}|\r\n|\r|\n|\Z").match
+    position, first, start, size = 0, line, 0, len(text)
     cells: list[str] = []
     quoted = False
-    while position < len(text):
-        found = cell.match(text, position)
+    while position < size:
+        inside, stop = _cell(text, position, plain)
+        found = ending(text, stop) if stop >= 0 else None
         if found is None:
             message = f"{label}: line {line}: {_CURE}"
-            closed = _CLOSED.match(text, position)
-            raise DataError(message) if closed else OpenQuote(message, start)
-        inside, plain, end = found.groups()
-        if inside is not None:
-            cells.append(inside.replace('""', '"'))
-            line += inside.count("\n") + inside.count("\r") - inside.count("\r\n")
+            raise OpenQuote(message, start) if stop == _OPEN else DataError(message)
+        if text[position] == '"':
             quoted = True
-        else:
-            cells.append(plain)
-        position = found.end()
+            line += breaks(inside)
+        cells.append(inside)
+        position, end = found.end(), found[0]
         if end != delimiter:
             if quoted or cells != [""]:
                 yield Row(first, start, position - len(end), cells)
             line += 1
             first, start, cells, quoted = line, position, [], False
-        elif position == len(text):
+        elif position == size:
             yield Row(first, start, position, [*cells, ""])
+
+
+def breaks(text: str) -> int:
+    """Count the line breaks of any kind."""
+    if "\r" not in text:
+        return text.count("\n")
+    return text.count("\n") + text.count("\r") - text.count("\r\n")
+
+
+def _cell(text: str, position: int, plain: Callable[..., Any]) -> tuple[str, int]:
+    """Give the cell that starts here and what is behind it, _OPEN if nothing closes it."""
+    if text[position] == '"':
+        stop = _closing(text, position + 1)
+        inside = text[position + 1 : stop]
+        return (inside.replace('""', '"'), stop + 1) if stop >= 0 else ("", _OPEN)
+    found = plain(text, position)
+    return (found[0], found.end()) if found else ("", _WRONG)
+
+
+def _closing(text: str, at: int) -> int:
+    """Find the quote that closes a cell, -1 if none does; doubled ones are part of it."""
+    while True:
+        at = text.find('"', at)
+        if at < 0 or text[at + 1 : at + 2] != '"':
+            return at
+        at += 2
 
 
 def _parse_plain(text: str, delimiter: str, line: int) -> Iterator[Row]:
@@ -91,6 +116,6 @@ def _parse_plain(text: str, delimiter: str, line: int) -> Iterator[Row]:
     behind = 0
     for found in _LINE.finditer(text):
         between = text[behind : found.start()]
-        line += between.count("\n") + between.count("\r") - between.count("\r\n")
+        line += breaks(between)
         behind = found.end()
         yield Row(line, found.start(), behind, found[0].split(delimiter))

@@ -15,7 +15,7 @@ from simtrack.counts import Losses
 from simtrack.errors import DataError
 from simtrack.logs.source import Source
 from simtrack.logs.tables.cells import Column
-from simtrack.logs.tables.csv_rows import OpenQuote, Row, parse_rows
+from simtrack.logs.tables.csv_rows import OpenQuote, Row, breaks, parse_rows
 from simtrack.logs.tables.roles import MARKER
 from simtrack.logs.tables.skipped import Skipped
 from simtrack.logs.tables.skipping import is_used
@@ -67,7 +67,7 @@ def read_csv(data: str | Source, label: str, wanted: Collection[str] = ()) -> Ta
             rest = error.start
         table.add(rows, text, start)
         taken = text if rest == len(text) else text[:rest]
-        line += taken.count("\n") + taken.count("\r") - taken.count("\r\n")
+        line += breaks(taken)
         begin, start = start, end if rest == len(text) else start + len(taken.encode())
         size = _BLOCK_BYTES if rest else 2 * size
         source.release(begin, start)
@@ -99,11 +99,7 @@ class _Growing:
                 column.add([cell or None for cell in cells])
                 if column.is_heavy and not self._keeps(k):
                     self._columns[k] = None
-        spans = np.array([(row.start, row.end) for row in rows], dtype=np.int64)
-        if not text.isascii():
-            data = np.frombuffer(text.encode(), dtype=np.uint8)
-            first_bytes = np.append(np.flatnonzero((data & 0xC0) != 0x80), data.size)
-            spans = first_bytes[spans]
+        spans = _spans(rows, text)
         self._spans.append(spans + start)
         self._lines.extend(row.line for row in rows)
 
@@ -143,6 +139,18 @@ class _Growing:
     def _keeps(self, k: int) -> bool:
         header = self._header or []
         return MARKER in header or is_used(header[k], self._wanted)
+
+
+def _spans(rows: Sequence[Row], text: str) -> NDArray[np.int64]:
+    """Give where rows start and end, in bytes."""
+    found = [(row.start, row.end) for row in rows]
+    if not text.isascii():
+        last = behind = 0
+        for k, (start, end) in enumerate(found):
+            first = behind + len(text[last:start].encode())
+            last, behind = end, first + len(text[start:end].encode())
+            found[k] = (first, behind)
+    return np.array(found, dtype=np.int64)
 
 
 def _cell_of(k: int, delimiter: str) -> Callable[[bytes, str], Any]:
