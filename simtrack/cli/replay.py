@@ -26,7 +26,7 @@ Examples:
 A table needs one row a message, with trajectory, turn, role (user, assistant, tool), the words and
 the tool calls. Sessions that another gate cut or re-prompted before are refused.
 """
-_NOT_HERE = {"metrics": "--metric", "summaries": "--summaries"}
+_NOT_HERE = {"metrics": "--metric", "summaries": "--summaries", "latest": "--latest"}
 _SHOWN_NOTES = 12
 
 
@@ -55,8 +55,8 @@ def replay(logs: tuple[str, ...], as_json: bool, **given: Any) -> None:
     from simtrack.logs import TRIAL_SUFFIXES, write_trials
 
     for name, option in _NOT_HERE.items():
-        if given[name]:
-            raise InputError(option, "left out", cure="A replay reads messages, not scores.")
+        if given.get(name):
+            raise InputError(option, "left out", cure="A replay reads every message of LOGS.")
     if given["output"]:
         refuse_ending(given["output"], TRIAL_SUFFIXES)
     found, sessions = compute(

@@ -66,6 +66,12 @@ def test_two_gates_and_their_comparison(simtrack, sessions):
     assert paired["pvalue"] == 2 / 2**9  # nine equal signs of nine that differ
 
 
+def test_the_report_is_what_it_was(simtrack, sessions, golden):
+    done = simtrack("replay", sessions, "--gate", "marker", "--gate", "no-tool-call", "--json",
+                    *DONE, *FREE)  # fmt: skip
+    golden(done.json, "replay")
+
+
 def test_the_text_names_gates_ends_and_what_was_assumed(simtrack, sessions):
     done = simtrack("replay", sessions, "--gate", "marker", "--gate", "runtime", *DONE, *FREE)
     assert done.code == 0
