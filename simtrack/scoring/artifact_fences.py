@@ -9,10 +9,9 @@ from dataclasses import dataclass
 __all__ = ["Block", "fenced_blocks"]
 
 #: A line of at least three backticks or tildes, and what is written behind them.
-_FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[ \t]*([^`\n]*)$", re.MULTILINE)
+_FENCE = re.compile(r"^([ \t]*+)(`{3,}+|~{3,}+)([^`\n]*+)$", re.MULTILINE)
 #: What can begin a string or a comment in Python.
 _QUOTE = re.compile(r"#|\"\"\"|'''|\"|'")
-_REST_OF_LINE = re.compile(r"[^\n]*")
 _ENDS = {quote: re.compile(rf"\\.|{quote}", re.DOTALL) for quote in ('"""', "'''")}
 _LINE_ENDS = {quote: re.compile(rf"\\.|{quote}|\n", re.DOTALL) for quote in ('"', "'")}
 
@@ -45,8 +44,9 @@ def fenced_blocks(text: str, languages: Collection[str]) -> list[Block]:
     A fence is a line of three or more backticks or tildes, which may be indented and may name a
     language. It is closed by the next line of at least as many of the same sign and nothing else;
     but while a triple-quoted string is open in a block of an accepted language, a fence belongs to
-    that string, if the string ends before a later one. A block that is never closed runs to the
-    end of the reply.
+    that string, if the string ends before a later one; after a string that does not, strings are
+    followed no longer, so that the time stays linear. A block that is never closed runs to the end
+    of the reply.
 
     Parameters
     ----------
@@ -64,12 +64,13 @@ def fenced_blocks(text: str, languages: Collection[str]) -> list[Block]:
     """
     fences = list(_FENCE.finditer(text))
     blocks: list[Block] = []
-    end, k = 0, 0
+    end, k, follow = 0, 0, True
     while k < len(fences):
         opening = fences[k]
         language = _language(opening[3])
         start = min(opening.end() + 1, len(text))
-        close = _closing(text, fences, k, start, language in languages)
+        close, kept = _closing(text, fences, k, start, follow and language in languages)
+        follow = follow and kept
         if close is None:
             before = None if language else text[end : opening.start()]
             blocks.append(Block(language, _without(text[start:], opening[1]), before, False))
@@ -86,36 +87,39 @@ def _language(told: str) -> str:
 
 def _closing(
     text: str, fences: list[re.Match[str]], opening: int, start: int, follow: bool
-) -> int | None:
-    """Find the fence that closes a block: not one in a string, if the string ends in time."""
+) -> tuple[int | None, bool]:
+    """Find the fence that closes a block, and say whether its strings ended in time."""
     sign = fences[opening][2]
     first: int | None = None
+    at = start
     for k in range(opening + 1, len(fences)):
         if fences[k][3].strip() or not fences[k][2].startswith(sign):
             continue
+        place = fences[k].start()
+        at = _after_strings(text, at, place) if follow else place
+        if at <= place:
+            return k, True
         first = k if first is None else first
-        if not follow or not _ends_in_string(text[start : fences[k].start()]):
-            return k
-    return first
+        if at > len(text):
+            break
+    return first, first is None
 
 
-def _ends_in_string(code: str) -> bool:
-    """Say whether a triple-quoted string is still open at the end of this Python code."""
-    if '"""' not in code and "'''" not in code:
-        return False
-    at = 0
-    while (found := _QUOTE.search(code, at)) is not None:
+def _after_strings(text: str, at: int, place: int) -> int:
+    """Read Python from `at` to `place`: where a string that is open there ends, else at most there.
+
+    A triple-quoted string without an end gives a place beyond the text.
+    """
+    while at <= place and (found := _QUOTE.search(text, at, place)) is not None:
         sign, at = found[0], found.end()
         if sign == "#":
-            rest = _REST_OF_LINE.match(code, at)
-            at = rest.end() if rest else at
+            end = text.find("\n", at)
+            at = len(text) if end < 0 else end
             continue
         ends = _ENDS.get(sign) or _LINE_ENDS[sign]
-        last = next((m for m in ends.finditer(code, at) if m[0][0] != "\\"), None)
-        if last is None:
-            return sign in _ENDS
-        at = last.end()
-    return False
+        last = next((m for m in ends.finditer(text, at) if m[0][0] != "\\"), None)
+        at = last.end() if last is not None else len(text) + (sign in _ENDS)
+    return at
 
 
 def _without(code: str, indent: str) -> str:

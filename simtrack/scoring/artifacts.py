@@ -41,7 +41,7 @@ class ArtifactRules:
         A reply of fewer characters than this, blanks at its ends not counted, is empty. The paper
         took a cut-off between 10 and 50 after the fact and found that it moves about ten samples.
     max_characters : int
-        Code longer than this is not parsed: unparseable.
+        A reply longer than this is not parsed: unparseable.
     max_depth : int
         A syntax tree of more levels than this is unparseable, so that Python's recursion limit,
         which depends on the caller, never decides; at most 500.
@@ -142,6 +142,8 @@ def read_artifact(reply: str, rules: ArtifactRules | None = None) -> Artifact:
     bare = text.strip()
     if len(bare) < used.empty_below or not bare:
         return Artifact("empty", "", fault=f"fewer than {used.empty_below} characters")
+    if len(text) > used.max_characters:
+        return Artifact("unparseable", text, fault=f"more than {used.max_characters} characters")
     blocks = fenced_blocks(text, used.languages)
     if not blocks or not bare.startswith(("```", "~~~")):
         whole, why = _parsed(text, used)
@@ -183,8 +185,6 @@ def _is_code(text: str, rules: ArtifactRules) -> bool:
 
 def _parsed(code: str, rules: ArtifactRules) -> tuple[Facts | None, str]:
     """Parse code under guards: what it holds, or None and why not."""
-    if len(code) > rules.max_characters:
-        return None, f"more than {rules.max_characters} characters"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

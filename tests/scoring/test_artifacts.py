@@ -195,6 +195,26 @@ def test_foreign_modules(code: str, foreign: tuple[str, ...]) -> None:
     assert facts.unknown_imports == (1 if "+" in code else 0)
 
 
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        ("```" + " " * 190_000 + "`", "unparseable"),
+        ("~" * 190_000 + "`", "unparseable"),
+        (" " * 190_000 + "`", "empty"),
+        ("```python\n'''\n" + "```\n" * 45_000, "unparseable"),
+        ("```python\n\\'''\n```\n" * 9_000, "unparseable"),
+        ("```python\n'''\n```\n```python\n\"\"\"\n```\n" * 5_000, "unparseable"),
+        ("# it's\n```\n" * 16_000, "parsed"),
+        ("x = 1\n```\n" * 19_000, "parsed"),
+        ("x = '\\\n```\n" * 19_000, "unparseable"),
+        ("'''\\" * 40_000, "unparseable"),
+    ],
+)
+def test_hostile_fences_and_quotes_take_no_time(reply: str, kind: str) -> None:
+    # Quadratic work on 190,000 characters would take minutes; the suite would show it.
+    assert read_artifact(reply).kind == kind
+
+
 SEEDS = (
     f"Here:\n```python\n{TASK}\ndef audit_log():\n    pass  # kept\n```\nDone.",
     f"{TASK}```\n",
