@@ -24,6 +24,8 @@ from simtrack.validate import decimal_fraction
 __all__ = ["NUMBERS", "Number", "numbers"]
 
 _LONGEST = 400
+#: A mark stands at most so many characters from its number, blanks included.
+_NEAR = 40
 _GAP = "\u00a0\u202f\u2009'’"
 _SIGNS = "+\\-−"
 
@@ -65,15 +67,8 @@ def numbers(text: str, decimal: str = "point") -> list[Number]:
     >>> [str(n.value) for n in numbers("1.234,5 kg", "comma")]
     ['2469/2']
     """
-    found: list[Number] = []
-    at = 0
-    pattern = _PATTERNS[decimal]
-    while match := pattern.search(text, at):
-        at = match.end()
-        value = _value(match)
-        if value is not None:
-            found.append(Number(value, match.start(), match.end()))
-    return found
+    read = [(_value(match), match) for match in _PATTERNS[decimal].finditer(text)]
+    return [Number(v, match.start(), match.end()) for v, match in read if v is not None]
 
 
 def _value(match: re.Match[str]) -> Fraction | None:
@@ -104,10 +99,12 @@ def _number(settings: Settings, where: str) -> Check:
             if at < 0:
                 return Verdict(False, f"no {quoted(label)}")
             plain = plain[at + len(label) :].split("\n", 1)[0]
-        found = numbers(plain, decimal)
-        if not found or (which == "only" and len(found) > 1):
-            return Verdict(False, f"{len(found)} numbers")
-        value = found[0 if label or which == "first" else -1].value
+        matches = list(_PATTERNS[decimal].finditer(plain))
+        if not matches or (which == "only" and len(matches) > 1):
+            return Verdict(False, f"{len(matches)} numbers")
+        value = _value(matches[0 if label or which == "first" else -1])
+        if value is None:
+            return Verdict(False, "a number of too many digits")
         return Verdict(abs(value - wanted) <= slack, f"says {_shown(value)}")
 
     return check
@@ -141,7 +138,8 @@ def _amounts(settings: Settings, where: str) -> Check:
 
 def _is_marked(text: str, number: Number, marks: list[str]) -> bool:
     digits = text[number.start : number.end]
-    before, after = text[: number.start][-40:].rstrip(), text[number.end : number.end + 40].lstrip()
+    before = text[max(0, number.start - _NEAR) : number.start].rstrip()
+    after = text[number.end : number.end + _NEAR].lstrip()
     return any(m in digits or before.endswith(m) or after.startswith(m) for m in marks)
 
 

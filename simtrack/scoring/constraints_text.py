@@ -13,7 +13,8 @@ from typing import NamedTuple
 __all__ = ["Item", "items", "lines", "paragraphs", "sentences", "unfenced", "unified", "words"]
 
 _FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})")
-_TOKEN = re.compile(r"\S+")
+#: What stands between blanks and holds a letter or digit; begun at the head of a token only.
+_TOKEN = re.compile(r"(?<!\S)(?:[^\w\s]|_)*+[^\W_]\S*")
 _RUN = re.compile(r"[^\W_]+(?:['’\-‐‑.,][^\W_]+)*")
 _RULE = re.compile(r"[ \t]*([-*_])(?:[ \t]*\1){2,}[ \t]*")
 _BULLET = re.compile(r"([ \t]*)[-*+•‣◦▪·–][ \t]+(\S.*)")
@@ -30,6 +31,8 @@ mr mrs ms dr prof sr jr vs e.g i.e cf al approx nr fig eq sec vol pp eds z.b d.h
 resp dept est inc ltd corp sgt capt hon jan feb apr aug sep sept oct nov dec
 """
 _SHORT = frozenset(_SHORT_WORDS.split())
+#: No abbreviation is longer, so that no more is looked at.
+_LONGEST_SHORT = 24
 
 
 class Item(NamedTuple):
@@ -87,10 +90,8 @@ def words(text: str, split: str = "blank") -> list[str]:
     >>> words("It's 1,234.5 — no, well-known/odd.", "run")
     ["It's", '1,234.5', 'no', 'well-known', 'odd']
     """
-    composed = unicodedata.normalize("NFC", text)
-    if split == "run":
-        return _RUN.findall(composed)
-    return [token for token in _TOKEN.findall(composed) if any(map(str.isalnum, token))]
+    composed = text if text.isascii() else unicodedata.normalize("NFC", text)
+    return (_RUN if split == "run" else _TOKEN).findall(composed)
 
 
 def sentences(text: str) -> list[str]:
@@ -180,7 +181,7 @@ def _blocks(text: str) -> list[str]:
 
 
 def _is_short(sentence: str) -> bool:
-    last = _LAST_WORD.search(sentence)
+    last = _LAST_WORD.search(sentence[-_LONGEST_SHORT:])
     if last is None:
         return False
     word = last[1].lower()

@@ -27,6 +27,8 @@ _CASES = ("ignore", "match")
 
 def folded(text: str, case: str) -> str:
     """Write a text as it is compared: composed, quotes straight, case as asked."""
+    if text.isascii():
+        return unified(text).lower() if case == "ignore" else unified(text)
     plain = unicodedata.normalize("NFC", unified(text)).translate(_QUOTES)
     return unicodedata.normalize("NFC", plain.casefold()) if case == "ignore" else plain
 
