@@ -107,8 +107,10 @@ def satterthwaite_intercept(sums: MixedSums, theta: float, reml: bool) -> Floats
     return np.asarray(2.0 * v * v / spread)
 
 
-def root_between(function: Callable[[float], float], low: float, high: float) -> float:
-    """Find where a function changes sign, by Chandrupatla's bracketing, to 1e-13 of 1 + |x|."""
+def root_between(
+    function: Callable[[float], float], low: float, high: float, precision: float = 1e-13
+) -> float:
+    """Find where a function changes sign, by Chandrupatla's bracketing, to `precision` of 1 + |x|."""
     x1, x2, f1, f2 = high, low, function(high), function(low)
     if f1 == 0.0 or f2 == 0.0 or (f1 > 0.0) == (f2 > 0.0):
         return x1 if f1 == 0.0 else x2
@@ -122,7 +124,7 @@ def root_between(function: Callable[[float], float], low: float, high: float) ->
             x2, x3, f2, f3 = x1, x2, f1, f2
         x1, f1 = x, f
         near = x1 if abs(f1) < abs(f2) else x2
-        tolerance = 1e-13 * (1.0 + abs(near))
+        tolerance = precision * (1.0 + abs(near))
         if f1 == 0.0 or abs(x2 - x1) <= tolerance:
             return near
         xi, phi = (x1 - x2) / (x3 - x2), (f1 - f2) / (f3 - f2)
