@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-__all__ = ["Block", "fenced_blocks"]
+__all__ = ["Block", "fenced_blocks", "may_be_whole"]
 
 #: A line of at least three backticks or tildes, and what is written behind them.
 _FENCE = re.compile(r"^([ \t]*+)(`{3,}+|~{3,}+)([^`\n]*+)$", re.MULTILINE)
@@ -78,6 +78,17 @@ def fenced_blocks(text: str, languages: Collection[str]) -> list[Block]:
         blocks.append(Block(language, _without(text[start : fences[close].start()], opening[1])))
         end, k = min(fences[close].end() + 1, len(text)), close + 1
     return blocks
+
+
+def may_be_whole(text: str) -> bool:
+    """Say whether a reply with fences may be Python as a whole: its first one stands in a string.
+
+    Backticks are no Python outside of strings and comments. Tildes are, so they may be too.
+    """
+    first = _FENCE.search(text)
+    return (
+        first is None or "~" in first[2] or _after_strings(text, 0, first.start()) > first.start()
+    )
 
 
 def _language(told: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from simtrack.errors import InputError
 from simtrack.scoring.artifact_facts import Facts, facts_of
-from simtrack.scoring.artifact_fences import Block, fenced_blocks
+from simtrack.scoring.artifact_fences import Block, fenced_blocks, may_be_whole
 from simtrack.scoring.protocol_file import only_keys, texts
 from simtrack.validate import integer
 
@@ -145,7 +145,7 @@ def read_artifact(reply: str, rules: ArtifactRules | None = None) -> Artifact:
     if len(text) > used.max_characters:
         return Artifact("unparseable", text, fault=f"more than {used.max_characters} characters")
     blocks = fenced_blocks(text, used.languages)
-    if not blocks or not bare.startswith(("```", "~~~")):
+    if may_be_whole(text):
         whole, why = _parsed(text, used)
         if whole is not None or not blocks:
             kind: ArtifactClass = "unparseable" if whole is None else "parsed"
