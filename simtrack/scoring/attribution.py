@@ -99,7 +99,7 @@ class Attribution:
         Revoked clauses whose behaviour is there, without and with a clause in force that asks for
         it.
     missed, unknown : tuples of str
-        Clauses in force that are not met, and those whose outcome nobody recorded.
+        Clauses in force that are not met, and clauses whose outcome nobody recorded.
     overlap : float or None
         The largest overlap of a replacement that is there; None without one.
     mention : Mention
@@ -145,14 +145,15 @@ def attribute(
     if artifact.facts is None:
         return Attribution("EMPTY" if artifact.kind == "empty" else "UNPARSEABLE")
     met = {c.id: holds(c.check, artifact, recorded) for c in situation.in_force}
-    there = [c for c in situation.revoked if holds(c.check, artifact, recorded)]
+    done = [(c, holds(c.check, artifact, recorded)) for c in situation.revoked]
+    there = [c for c, answer in done if answer]
     required = [c for c in there if any(_asks_for(a, c) for a in situation.in_force)]
     found = Attribution(
         "NO_TRACE",
         tuple(c.id for c in there if c not in required),
         tuple(c.id for c in required),
         tuple(name for name, answer in met.items() if answer is False),
-        tuple(name for name, answer in met.items() if answer is None),
+        tuple(n for n, answer in [*met.items(), *((c.id, a) for c, a in done)] if answer is None),
         _overlap(artifact, situation, met),
         _mention(reply, artifact, artifact.facts, situation.revoked, used.mention),
     )

@@ -73,6 +73,7 @@ def prevalence_by_depth(
     cluster: str | None = None,
     at: float = 0.5,
     anchor: bool = True,
+    worst_case: bool = False,
     level: float = 0.95,
     n_resamples: int = 10_000,
     seed: int = 0,
@@ -98,6 +99,9 @@ def prevalence_by_depth(
     anchor : bool
         Whether the curve begins at depth 0 with prevalence 0, the paper's convention, where depth 0
         itself was not observed.
+    worst_case : bool
+        Count every artifact that is empty or does not parse as a relapse, as the paper does to see
+        how far a point can move.
     level : float
         Confidence level of all intervals.
 
@@ -115,7 +119,7 @@ def prevalence_by_depth(
     confidence_level("level", level)
     open_unit("at", at)
     n = integer("n_resamples", n_resamples, 100)
-    depths, totals = _by_depth(records, depth, cluster)
+    depths, totals = _by_depth(records, depth, cluster, worst_case)
     ends = wilson_guarded(totals, level=level)
     columns = np.concatenate([totals.numerator, totals.denominator], axis=1)
     drawn = drawn_sums((columns,), n, seed, threads=threads).T
@@ -127,7 +131,8 @@ def prevalence_by_depth(
     if not anchor and shares[0] >= at:
         why = "the level is reached at the first depth: the crossing lies at or before it"
         crossing = replace(crossing, notes=(*crossing.notes, why))
-    told = (*pooled_over(records, depth), *(line for lines in ends.notes for line in lines))
+    shown = ("worst case: what does not parse counts as relapse",) if worst_case else ()
+    told = (*shown, *pooled_over(records, depth), *(line for lines in ends.notes for line in lines))
     return DepthCurve(
         tuple(depths.tolist()),
         _listed(shares),
@@ -142,9 +147,11 @@ def prevalence_by_depth(
     )
 
 
-def _by_depth(records: Records, depth: str, cluster: str | None) -> tuple[Floats, Totals]:
+def _by_depth(
+    records: Records, depth: str, cluster: str | None, worst_case: bool
+) -> tuple[Floats, Totals]:
     listed = depths_of(records, depth)
-    relapse = estimand("relapse")
+    relapse = estimand("worst_case_relapse" if worst_case else "relapse")
     assert isinstance(relapse, Estimand)
     totals = relapse.totals(records.counts(cluster=cluster, by=[depth]), depth)
     column = {label: k for k, (label,) in enumerate(totals.conditions)}

@@ -10,15 +10,18 @@ from numpy.typing import NDArray
 from simtrack.counts import Factor
 from simtrack.errors import DataError
 from simtrack.records import Records, Replies
+from simtrack.scoring.artifact_facts import Facts
 from simtrack.scoring.artifacts import GRAMMAR, Artifact, read_artifact
+from simtrack.scoring.presence import holds
 from simtrack.scoring.rebind_protocol import RebindProtocol
 from simtrack.scoring.rebind_recorded import recorded_outcomes
 from simtrack.scoring.rebind_rows import clause_rows, episode_rows
-from simtrack.scoring.rebind_situations import situations_of
+from simtrack.scoring.rebind_situations import Situations, situations_of
 
 __all__ = ["RebindTables", "rebind_tables", "score_rebind", "score_rebind_clauses"]
 
 _NOT_KEPT = ("metric", "role", "outcome")
+_REVOKED_CONDITIONS = ("immediate", "delayed")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,10 +126,32 @@ def rebind_tables(replies: Replies, protocol: RebindProtocol) -> RebindTables:
     records = replace(_kept(rows.records), notes=told)
     clauses = clause_rows(records, where, artifacts, recorded)
     episodes = episode_rows(records, rows, where, artifacts, recorded, protocol)
-    if control:
-        line = f"{control} replies have no revoked clause (control) and are no episodes"
-        episodes = replace(episodes, notes=(*episodes.notes, line))
+    episodes = replace(episodes, notes=(*episodes.notes, *_warnings(rows, where, control)))
     return RebindTables(episodes, clauses, control)
+
+
+def _warnings(rows: Replies, where: Situations, control: int) -> list[str]:
+    """Say which replies are no episodes, and what would make a relapse rate mean little."""
+    lines = []
+    if control:
+        lines.append(f"{control} replies have no revoked clause (control) and are no episodes")
+    factors = rows.records.factors
+    if "condition" in factors:
+        condition = factors["condition"]
+        named = np.array([*(c in _REVOKED_CONDITIONS for c in condition.levels), False])
+        named = named[condition.codes]
+        if odd := int((named & ~where.has_revoked()).sum()):
+            lines.append(f"{odd} of these are labelled as immediate or delayed: check their labels")
+    if "spec" in factors and len(factors["spec"].compact().levels) > 1:
+        lines.append("several levels of spec: select one for a relapse rate")
+    nothing = Artifact("parsed", "", facts=Facts())
+    revoked = {clause.family: clause for kind in where.kinds for clause in kind.revoked}
+    lines += [
+        f"code that does nothing meets the revoked clause {name!r}: its relapse rate says little"
+        for name, clause in sorted(revoked.items())
+        if holds(clause.check, nothing)
+    ]
+    return lines
 
 
 def _final(replies: Replies) -> tuple[Replies, list[str]]:

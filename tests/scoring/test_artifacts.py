@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import json
+import pathlib
 import random
 import sys
 
@@ -258,3 +260,14 @@ def test_mutated_replies_have_one_class_each() -> None:
 @pytest.mark.slow
 def test_ten_thousand_mutated_replies_have_one_class_each() -> None:
     assert sum(fuzz(10_000, 2).values()) == 10_000
+
+
+@pytest.mark.shared
+def test_hand_cases_of_fences(shared: pathlib.Path) -> None:
+    lines = (shared / "cases" / "hand.jsonl").read_text(encoding="utf-8").splitlines()
+    cases = {case["id"]: case["input"] for case in map(json.loads, lines)}
+    whole = read_artifact(cases["H25"])
+    assert (whole.kind, whole.source) == ("parsed", "whole reply")
+    assert json.loads(whole.code)["verdict"] == "fail"
+    told = read_artifact(json.loads(cases["H26"]))
+    assert (told.kind, told.code) == ("parsed", "import math\nprint(math.gcd(12, 18))\n")

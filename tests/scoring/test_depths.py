@@ -58,6 +58,12 @@ def test_prevalence_is_relapse_among_what_parses() -> None:
     assert curve.crossing.censored_share < 0.2
 
 
+def test_worst_case_counts_what_does_not_parse() -> None:
+    worst = prevalence_by_depth(FOUR, worst_case=True, n_resamples=100)
+    # Depth 0: 2 of 8; 4: 3 of 8; 10: 7 of 8.
+    assert worst.prevalence == pytest.approx((2 / 8, 3 / 8, 7 / 8))
+
+
 def test_interval_is_that_of_all_resamples() -> None:
     # All 4^4 resamples of the four clusters, in fractions, not by our code.
     sums = {

@@ -168,6 +168,23 @@ def test_truth_does_not_see_the_reply(protocol: RebindProtocol) -> None:
     assert set(blank.factors["outcome"].values()) == {"EMPTY"}
 
 
+def test_what_makes_a_rate_mean_little_is_told() -> None:
+    rows = Records.from_columns({"unit": ["a", "b"], "condition": ["delayed", "delayed"],
+                                 "revoked": ["library", None],
+                                 "spec": ["full", "ablated"]})  # fmt: skip
+    lean = RebindProtocol.from_dict(
+        {"clause": [{"id": "library", "check": {"stdlib_only": "3.11"}}]}
+    )
+    found = score_rebind(Replies(rows, ["import numpy as np"] * 2, [()] * 2), lean)
+    assert found.factors["outcome"].values() == ["NO_TRACE"]
+    assert list(found.notes[-4:]) == [
+        "1 replies have no revoked clause (control) and are no episodes",
+        "1 of these are labelled as immediate or delayed: check their labels",
+        "several levels of spec: select one for a relapse rate",
+        "code that does nothing meets the revoked clause 'library': its relapse rate says little",
+    ]
+
+
 def test_last_reply_of_a_trajectory_counts(protocol: RebindProtocol) -> None:
     four = replies_of((CASES[0], CASES[1], CASES[0], CASES[1]))
     rows = four.records.with_factors(
