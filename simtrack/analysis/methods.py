@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from simtrack.analysis.method import Method, Topic
 from simtrack.analysis.methods_bootstrap import BOOTSTRAP_METHODS
 from simtrack.analysis.methods_rates import RATE_METHODS, TWO_RATE_METHODS
+from simtrack.analysis.methods_sequential import SEQUENTIAL_METHODS
 from simtrack.errors import InputError
 
 __all__ = ["METHODS", "Method", "Topic", "find_method", "register"]
@@ -267,3 +268,4 @@ register(
         "enumeration", "finite-sample", "Armitage, McPherson & Rowe 1969",
     ),
 )  # fmt: skip
+register(*SEQUENTIAL_METHODS)

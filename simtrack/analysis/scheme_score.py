@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +192,8 @@ def _add_rows(
         mine = what if isinstance(what, Estimand) else what.terms[0][1]
         if not set(table.factors["outcome"].levels) <= set(mine.taxonomy.codes):
             continue
+        if name in how.only_by and not set(how.only_by[name]) & set(by):
+            continue
         needed = needed_columns(what)
         lacking = [f for f in needed if f not in table.factors]
         if lacking:
@@ -207,7 +209,15 @@ def _add_rows(
         if not any(row.estimate is not None for row in made):
             left_out[name] = "has no reply in its denominator"
         else:
-            rows += made
+            rows += [replace(row, labels=_padded(row.labels, groups, by)) for row in made]
+
+
+def _padded(
+    labels: tuple[str, ...], groups: tuple[str, ...], by: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Give a label for every grouping column; empty where the table does not have the column."""
+    known = dict(zip(groups, labels, strict=True))
+    return tuple(known.get(name, "") for name in by)
 
 
 def _rates(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simtrack.cli.reading import read_options
-from simtrack.cli.reply_reading import SCHEMES_OFFERED, read_asked_replies
+from simtrack.cli.reply_reading import SCHEMES_OFFERED, TURNS_OPTION, read_asked_replies
 from simtrack.cli.score_parts import comparison_text
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ _WIDTH = 100
 @read_options
 @click.option("--scheme", type=click.Choice(SCHEMES_OFFERED[1:]), default="stageif",
               help="How replies are scored anew [stageif].")  # fmt: skip
+@TURNS_OPTION
 @click.option("--protocol", type=click.Path(dir_okay=False), metavar="FILE",
               help="The new protocol, in TOML or JSON [the paper's].")  # fmt: skip
 @click.option("--old-protocol", type=click.Path(dir_okay=False), metavar="FILE",

@@ -9,7 +9,7 @@ import click
 
 from simtrack.cli.parsing import one_output
 from simtrack.cli.reading import log_options, read_records, split_names, strict_option
-from simtrack.cli.reply_reading import SCHEMES_OFFERED
+from simtrack.cli.reply_reading import SCHEMES_OFFERED, TURNS_OPTION
 from simtrack.cli.score_parts import (
     comparison_text,
     not_estimable,
@@ -63,6 +63,7 @@ _IMPUTED = frozenset({"unscored", "errored", "limited", "infrastructure", "missi
     "--scheme", type=click.Choice(SCHEMES_OFFERED), default="plain",
     help="Score the replies themselves by a scheme of the papers [plain: the log's verdicts].",
 )  # fmt: skip
+@TURNS_OPTION
 @click.option(
     "--protocol", type=click.Path(dir_okay=False), metavar="FILE",
     help="How replies are read and what is right, in TOML or JSON [the paper's].",

@@ -9,6 +9,7 @@ from typing import Any
 
 from simtrack.errors import InputError
 from simtrack.records import Records, Replies
+from simtrack.scoring.positions import mid_task_trajectories
 from simtrack.scoring.protocol import StageProtocol
 from simtrack.scoring.stageif import score_stageif
 from simtrack.scoring.stageif_corrupt import corrupt_stageif
@@ -37,6 +38,8 @@ class Scheme:
         Columns that are usual resampling units, in order of preference.
     success : frozenset of str
         The codes of which no corrupted reply may earn one.
+    only_by : mapping of str to tuple of str
+        Estimands that say something only where one of these columns groups them.
     corrupt : callable
         From (replies, protocol) to corrupted replies: name, replies, and the labels of rows in
         which they may succeed all the same.
@@ -49,6 +52,7 @@ class Scheme:
     score: Callable[[Replies, Any], Mapping[str, Records]]
     clusters: tuple[str, ...]
     success: frozenset[str]
+    only_by: Mapping[str, tuple[str, ...]]
     corrupt: Callable[[Replies, Any], Sequence[tuple[str, Replies, Mapping[str, str]]]]
 
 
@@ -60,7 +64,10 @@ def scheme_of(name: str) -> Scheme:
 
 
 def _stageif(replies: Replies, protocol: StageProtocol) -> Mapping[str, Records]:
-    return {"checkpoint": score_stageif(replies, protocol)}
+    found = score_stageif(replies, protocol)
+    if {"trajectory", "turn"} <= {*found.factors, *found.numbers}:
+        return {"checkpoint": found, "trajectory": mid_task_trajectories(found)}
+    return {"checkpoint": found}
 
 
 SCHEMES: dict[str, Scheme] = {
@@ -71,12 +78,14 @@ SCHEMES: dict[str, Scheme] = {
             "adherence", "intermediate_adherence", "terminal_adherence", "stage_gap",
             "report_validity", "emission", "speech", "withholding", "false_alarm",
             "false_completion", "false_completion_reported", "broad_adherence",
-            "stale_share", "premature_share",
+            "stale_share", "premature_share", "position_adherence", "completion_adherence",
+            "all_wrong", "all_right",
         ),
         StageProtocol.from_dict,
         _stageif,
         ("scenario", "cluster", "task_id"),
         frozenset({"CLEAN"}),
+        {"position_adherence": ("bin", "bin10"), "completion_adherence": ("cue", "handoff")},
         corrupt_stageif,
     ),
 }  # fmt: skip

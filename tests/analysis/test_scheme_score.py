@@ -141,3 +141,29 @@ def test_a_verdict_must_be_named_where_there_are_several() -> None:
         rescore(two, "stageif")
     with pytest.raises(InputError, match="one of the log's metrics"):
         rescore(two, "stageif", against="none")
+
+
+def test_trajectories_and_positions_are_reported_where_turns_are_told_apart() -> None:
+    stages = ["NEEDS_INFO", "POST_OBS", "POST_OBS", "COMPLETED"]
+    columns: dict[str, list[str]] = {"unit": [], "trajectory": [], "turn": [], "stage": []}
+    texts = []
+    # t0 says the right stage at both mid-task turns, t1 at neither, t2 at the first alone.
+    for t, wrong in enumerate([(), (1, 2), (2,)]):
+        for k, stage in enumerate(stages):
+            for name, value in (("unit", f"t{t}"), ("trajectory", f"t{t}"), ("turn", str(k))):
+                columns[name].append(value)
+            columns["stage"].append(stage)
+            texts.append(said("N" if k in wrong else "NPPC"[k]))
+    replies = Replies(Records.from_columns(columns), texts, [()] * len(texts))
+    found, tables = score_replies(replies, "stageif", cluster="unit")
+    assert set(tables) == {"checkpoint", "trajectory"}
+    rows = {(r.estimand, r.labels[0]): (r.numerator, r.denominator) for r in found.rows}
+    assert rows["all_right", "strict"] == (1, 3)
+    assert rows["all_wrong", "strict"] == (1, 3)
+    assert ("position_adherence", "strict") not in rows
+    by_bin, _ = score_replies(replies, "stageif", cluster="unit", by=["bin"])
+    ends = {r.labels: (r.numerator, r.denominator) for r in by_bin.rows
+            if r.estimand == "position_adherence"}  # fmt: skip
+    assert ends["strict", "1"] == (2, 3)
+    assert ends["strict", "5"] == (1, 3)
+    assert all(len(r.labels) == 2 for r in by_bin.rows)
