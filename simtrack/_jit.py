@@ -68,6 +68,11 @@ class Kernel(Generic[P, R]):
         return f"<{kind} {self.py_func.__module__}.{self.py_func.__qualname__}>"
 
     @property
+    def is_ready(self) -> bool:
+        """Whether this process has compiled or loaded it already."""
+        return self._run is not None
+
+    @property
     def _numba_type_(self) -> Any:
         """What Numba asks of a global name when it compiles a kernel that calls this one."""
         return getattr(self._prepare(), "_numba_type_")  # noqa: B009

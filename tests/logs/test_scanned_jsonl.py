@@ -11,8 +11,7 @@ from simtrack._jit import enabled
 from simtrack.errors import DataError
 from simtrack.logs import source as sources
 from simtrack.logs.source import Source
-from simtrack.logs.tables import json_lines, read_json_lines, scanned
-from simtrack.logs.tables.pays import COLD_BYTES, WARM_BYTES, pays
+from simtrack.logs.tables import json_lines, pays, read_json_lines, scanned
 from simtrack.logs.tables.skipping import HEAD_RECORDS, Skipped
 
 pytestmark = pytest.mark.skipif(not enabled(), reason="the scanner is compiled code")
@@ -97,9 +96,9 @@ def outcome(data, salvage):
 @pytest.fixture
 def compare(monkeypatch):
     def run(data, salvage=False, block=2048):
-        monkeypatch.setattr(json_lines, "pays", lambda size: False)
+        monkeypatch.setattr(json_lines, "pays", lambda *_: False)
         plain = outcome(data, salvage)
-        monkeypatch.setattr(json_lines, "pays", lambda size: True)
+        monkeypatch.setattr(json_lines, "pays", lambda *_: True)
         monkeypatch.setattr(scanned, "BLOCK_BYTES", block)
         assert outcome(data, salvage) == plain
         return plain
@@ -198,6 +197,15 @@ def test_a_mapped_file_reads_as_its_bytes(compare, tmp_path, monkeypatch):
         assert compare(Source.open(path)) == plain
 
 
-def test_small_files_are_not_worth_loading_compiled_code():
-    assert not pays(WARM_BYTES - 1)
-    assert pays(COLD_BYTES)
+def test_compiled_code_is_loaded_only_where_it_pays(monkeypatch):
+    monkeypatch.setattr(pays, "_spent", {"plain_s": 0.0})
+    monkeypatch.setattr(pays, "_least_s", lambda: 0.8)
+    assert not pays.pays(1 << 20, 100, 5)
+    assert not pays.pays(200_000_000, 4000, 5)
+    assert pays.pays(200_000_000, 100, 5)  # many rows
+    assert pays._spent["plain_s"] == pytest.approx(0.2875, abs=1e-4)  # the first was too small
+    assert not pays.pays(200_000_000, 4000, 5)
+    assert pays.pays(300_000_000, 4000, 5)  # files pay together
+    monkeypatch.setattr(pays, "_least_s", lambda: 0.02)
+    assert pays.pays(20_000_000, 4000, 5)
+    assert not pays.pays(1 << 20, 100, 2)

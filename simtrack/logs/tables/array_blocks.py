@@ -104,7 +104,7 @@ def _forgivingly(source: Source, at: int, size: int) -> list[Span]:
     except UnicodeDecodeError:
         return []
     found: list[Span] = []
-    start = 0
+    start = last = 0
     while True:
         try:
             _, end = _ANY.raw_decode(text, start)
@@ -113,8 +113,9 @@ def _forgivingly(source: Source, at: int, size: int) -> list[Span]:
         behind = _past(text, end)
         if behind == len(text) and text[end - 1] not in '}]"':
             return found  # a number that may go on
-        first = at + len(text[:start].encode()) if not text.isascii() else at + start
-        found.append((first, first + len(text[start:end].encode())))
+        first = at + len(text[last:start].encode())
+        at, last = first + len(text[start:end].encode()), end
+        found.append((first, at))
         if text[behind : behind + 1] != ",":
             return found
         start = _past(text, behind + 1)

@@ -160,6 +160,11 @@ class Assembly:
             return sparse.cells(self.rows)
         return Skipped(self._source, self.spans(), _cell_of(name))
 
+    def row_bytes(self) -> float:
+        """Give the mean length of the rows so far."""
+        spans = self.spans()
+        return float(np.diff(spans).mean()) + 1 if len(spans) else 1.0
+
     def spans(self) -> NDArray[np.int64]:
         """Give where the rows stand: shape (rows, 2)."""
         if len(self._spans) != 1:

@@ -48,7 +48,11 @@ def read_json_lines(
     rows, start, line, last = _head(source, reader, wanted)
     decoder = None if rows.is_wide else LightLines.of(rows.names, rows.heavy)
     texts: Mapping[str, Sequence[str]] = {}
-    if decoder is not None and rows.names and pays(source.end - start):
+    if (
+        decoder is not None
+        and rows.names
+        and pays(source.end - start, rows.row_bytes(), len(rows.names))
+    ):
         from simtrack.logs.tables.scanned import add_scanned
 
         texts, found = add_scanned(source, start, line, rows, reader, decoder)

@@ -83,7 +83,7 @@ class _Plan:
             np.cumsum([0, *map(len, every)], dtype=np.int64),
             np.array([column.get(name, -1) for name in rows.order], dtype=np.int64),
             len(column),
-            float(np.diff(rows.spans()).mean()) + 1,
+            rows.row_bytes(),
         )
 
 
