@@ -119,9 +119,16 @@ def composed_notes(columns: Mapping[str, Iterable[Any]]) -> list[str]:
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:
-    """Name the first `most` of several things and count the others."""
+    """Name the first `most` of several things and count the others; what files hold is escaped.
+
+    Examples
+    --------
+    >>> listed(["acc", "f1", "em"], 2), listed(["a" + chr(10) + "b"]) == "a" + chr(92) + "nb"
+    ('acc, f1 and 1 more', True)
+    """
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more if names else "none"
+    told = [name if name.isprintable() else repr(name)[1:-1] for name in names[:most]]
+    return ", ".join(told) + more if names else "none"
 
 
 def labels(values: Iterable[Any]) -> Factor:

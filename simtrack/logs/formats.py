@@ -18,6 +18,7 @@ from simtrack.logs import (
 )
 from simtrack.logs.content import Content, Kind, UnknownFormat
 from simtrack.logs.tables.roles import MARKER
+from simtrack.logs.zips import shown
 from simtrack.options import Detail
 from simtrack.records import Records
 
@@ -98,7 +99,7 @@ def _unknown(content: Content, label: str) -> UnknownFormat:
         for keys, what in _COMPANIONS:
             if keys <= content.keys:
                 return UnknownFormat(f"{label}: {what}.")
-        some = ", ".join(sorted(content.keys)[:6]) or "(none)"
+        some = ", ".join(map(shown, sorted(content.keys)[:6])) or "(none)"
         found = f"a JSON object with the keys {some}"
     names = ", ".join(dict.fromkeys(reader.name for reader in READERS))
     return UnknownFormat(

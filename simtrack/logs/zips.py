@@ -48,7 +48,7 @@ class Member(NamedTuple):
 
 
 def shown(name: str) -> str:
-    r"""Give a member's name as a message may hold it: short, without what a terminal would obey.
+    r"""Give a name that a file holds as a message may: short, without what a terminal would obey.
 
     Examples
     --------

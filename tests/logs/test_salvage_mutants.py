@@ -130,6 +130,17 @@ def test_the_files_themselves_are_read(name, tmp_path):
     assert len(read_log(path)) > 0
 
 
+@pytest.mark.parametrize(
+    "text", ['{"a\\nb": 1, "c": 2}', '{"a\\u001b[2J": {}, "evaluation_id": "e"}']
+)
+def test_names_that_a_file_holds_cannot_break_a_refusal(tmp_path, text):
+    path = tmp_path / "file"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SimtrackError) as caught:
+        read_log(path)
+    assert str(caught.value).isprintable()
+
+
 @settings(
     max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

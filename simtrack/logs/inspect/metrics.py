@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from simtrack.errors import DataError, InputError
-from simtrack.logs.columns import METRICS_MAX, composed
+from simtrack.logs.columns import METRICS_MAX, composed, listed
 from simtrack.logs.inspect.fields import Header, Sample, Score
 
 __all__ = ["ABSENT", "header_metric", "metric_columns"]
@@ -103,11 +103,11 @@ def _owners(
 
 def _chosen(names: list[str], metric: str | Sequence[str] | None, label: str) -> list[str]:
     """Keep the metrics that were asked for, or refuse and print those there are."""
-    shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
+    shown = listed(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
     wanted = [metric] if isinstance(metric, str) else list(metric or ())
     for name in wanted:
         if name not in names:
-            known = shown or "(this log has no score)"
+            known = shown if names else "(this log has no score)"
             raise InputError("metric", f"one of {known}", repr(name), where=label)
     chosen = wanted if metric is not None else names
     if len(chosen) > METRICS_MAX:
