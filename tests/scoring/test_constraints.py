@@ -171,6 +171,9 @@ def test_beginnings_and_ends() -> None:
     assert check("  Dear reader", "starts_with", text="Dear")
     assert not check("Dearest", "starts_with", text="Dear")
     assert not check("", "starts_with", text="Dear")
+    assert not check("Dear", "starts_with", text="D")
+    assert not check("so END", "ends_with", text="D")
+    assert check("D", "ends_with", text="D")
 
 
 def test_casing_without_a_language() -> None:
@@ -225,6 +228,11 @@ def test_numbers() -> None:
     assert check("1.234,5", "number", equals=1234.5, decimal="comma")
     assert check("1/3 is 0.333", "number", equals="1/3", tolerance=0.001)
     assert not check("none", "number", equals=0)
+    assert not check("9" * 401, "number", equals=int("9" * 300))
+    assert check("9" * 400, "number", equals="9" * 400)
+    assert check("1e400", "number", equals=str(10**399), tolerance=str(9 * 10**399))
+    assert not check("1e401", "number", equals=1, tolerance=1e300)
+    assert check("5e-1 or so", "number", equals="1/2")
     assert [str(n.value) for n in numbers("1,2345 and 1.2.3 in A4")] == ["1", "2345", "6/5"]
 
 

@@ -86,6 +86,8 @@ def test_refusals_of_agreement() -> None:
         judge_agreement(["a"], ["p"], ["1"])
     with pytest.raises(InputError, match="one of p, q"):
         judge_agreement(["a", "a"], ["p", "q"], ["1", "1"], primary="r")
+    with pytest.raises(InputError, match="columns must be of one length"):
+        judge_agreement(["a", "a"], ["p", "q"], ["1"])
     with pytest.raises(DataError, match="more than once"):
         judge_agreement(["a", "a", "a"], ["p", "q", "q"], ["1", "1", "0"])
 
@@ -132,6 +134,7 @@ def test_better_outputs_are_no_preference() -> None:
         rows += [(f"o{k}", family, "j", vote), (f"o{k}", family, "ref", vote)]
     found = self_preference(*zip(*rows, strict=True), of="j", own="own", reference="ref")
     assert found.delta == 0.0
+    assert found.notes == ()
     assert found.raw_delta == pytest.approx(0.8)
     assert found.own_test is not None
     assert found.own_test.pvalue == 1.0
@@ -153,6 +156,8 @@ def test_refusals_of_preference() -> None:
         self_preference(*columns, of="k", own="own", reference="ref")
     with pytest.raises(InputError, match="own must be one of"):
         self_preference(*columns, of="j", own="mine", reference="ref")
+    with pytest.raises(InputError, match="columns must be of one length"):
+        self_preference(columns[0][1:], *columns[1:], of="j", own="own", reference="ref")
     with pytest.raises(InputError, match="another judge"):
         self_preference(*columns, of="j", own="own", reference="j")
     twice = list(zip(*rows, ("o1", "own", "j", 0), strict=True))

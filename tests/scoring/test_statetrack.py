@@ -138,6 +138,15 @@ def test_what_joins_and_what_does_not() -> None:
             {**protocol.to_dict(), "join": ["unit", "seed"]}))  # fmt: skip
 
 
+def test_that_the_probe_with_two_replies_is_named() -> None:
+    rows = [("a", "compliance", KEEPS), ("b", "compliance", KEEPS), ("b", "compliance", BREAKS)]
+    with pytest.raises(DataError, match="2 compliance replies share unit=b"):
+        score_statetrack(log(*rows), StateTrackProtocol.from_dict(COUNTED))
+    rows = [("a", "recall", KEEPS), ("b", "recall", KEEPS), ("b", "recall", BREAKS)]
+    with pytest.raises(DataError, match="2 recall replies share unit=b"):
+        score_statetrack(log(*rows), StateTrackProtocol.from_dict(COUNTED))
+
+
 def test_branches_that_contradict_each_other() -> None:
     rows = [("a", "compliance", KEEPS, "format"), ("a", "recall", RESTATES, "logical")]
     protocol = StateTrackProtocol.from_dict({"rule": [dict(COUNTED["rule"][0], when={})]})
@@ -232,7 +241,20 @@ def test_a_recorded_joint_that_contradicts_the_rule_is_told() -> None:
     assert "1 probes pass the joint and break the constraint" in found.notes
 
 
-def test_messages_of_several_turns_count_the_assistant_s(tmp_path) -> None:
+def test_numbers_and_labels_of_the_answer_stay() -> None:
+    rows = Records.from_columns(
+        {"unit": ["a", "a"], "branch": ["compliance", "recall"], "seconds": [1.5, 9.0],
+         "language": ["ja", "ja"]}
+    )  # fmt: skip
+    plain = {"rule": [dict(COUNTED["rule"][0], when={})]}
+    found = score_statetrack(
+        Replies(rows, [KEEPS, RESTATES], [None] * 2), StateTrackProtocol.from_dict(plain)
+    )
+    assert found.numbers["seconds"].tolist() == [1.5]
+    assert flags(found, "language") == [("ja",)]
+
+
+def test_messages_of_several_turns_count_the_assistant_s() -> None:
     replies = log(
         ("a", "compliance", "user", "Next?"), ("a", "compliance", "assistant", KEEPS),
         ("a", "recall", "user", "Which?"), ("a", "recall", "assistant", RESTATES),

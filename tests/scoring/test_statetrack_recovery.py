@@ -123,6 +123,14 @@ def test_a_recorded_verdict_that_is_missing_is_no_revocation() -> None:
     assert outcomes(found) == {"a": None, "b": "STALE", "c": "UPDATED_CLEAN"}
 
 
+def test_numbers_of_an_answer_stay() -> None:
+    rows = Records.from_columns({"unit": ["a"], "seconds": [1.5]})
+    protocol = StateTrackProtocol.from_dict({"rule": ENDS})
+    found = score_changed_rule(Replies(rows, ["So. END"], [None]), protocol)
+    assert found.numbers["seconds"].tolist() == [1.5]
+    assert found.numbers["value"].tolist() == [0.0]
+
+
 def test_recorded_codes_and_branches() -> None:
     rows = [("a", "compliance", "x", "updated_clean"), ("b", "compliance", "x", "Stale"),
             ("a", "recall", "x", None), ("c", "else", "x", "other")]  # fmt: skip
