@@ -70,7 +70,8 @@ def score_statetrack(replies: Replies, protocol: StateTrackProtocol) -> Records:
         `task`, `joint` (task and constraint), `c1`, `c2` where they are given, who judged in
         `r_by`, `b_by`, `task_by`, `joint_by`, `error` ("transport") and `outcome`. The number
         `value` is 1 where the strict joint holds, or `b` where no task is judged. A probe without
-        a verdict that the protocol promises is unscored.
+        a verdict that the protocol promises is unscored. A column of the log that is called as one
+        of these, and is no declared verdict, becomes `column.NAME`.
 
     Raises
     ------

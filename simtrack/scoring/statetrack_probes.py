@@ -19,6 +19,10 @@ COMPLIANCE, RECALL, RESTATED, OTHER = 0, 1, 2, -1
 #: Labels by which losses are told apart, so that they go with a selection.
 _WHERE = ("model", "category", "depth", "arm")
 _NOT_OF_A_PROBE = ("metric", "role", "status", "reason")
+#: Names that mean a verdict in the scored table: a log's own columns of these names are renamed.
+_VERDICTS = frozenset(
+    ("r", "b", "task", "joint", "constraint", "c1", "c2", "old", "new", "error", "outcome")
+)
 Index = NDArray[np.intp]
 
 
@@ -112,9 +116,17 @@ def branches_of(replies: Replies, protocol: StateTrackProtocol) -> Branches:
 
 
 def probe_columns(replies: Replies, protocol: StateTrackProtocol) -> dict[str, Factor]:
-    """Give the labels of a probe: those of its compliance reply, without the branch."""
+    """Give the labels of a probe: those of its compliance reply, without the branch.
+
+    A column of the log that is called as a verdict is becomes `column.NAME`, so that nothing but a
+    declared verdict is taken for one.
+    """
     without = (*_NOT_OF_A_PROBE, protocol.column)
-    return {n: f for n, f in replies.records.factors.items() if n not in without}
+    return {
+        (f"column.{name}" if name in _VERDICTS else name): factor
+        for name, factor in replies.records.factors.items()
+        if name not in without
+    }
 
 
 def lost(branches: Branches, rows: Index, kind: str, reason: str) -> Losses:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from simtrack.errors import DataError, InputError
 from simtrack.estimands.catalogue import estimand
-from simtrack.logs import read_replies
+from simtrack.logs import read_log, read_replies, write_trials
 from simtrack.records import Records, Replies
 from simtrack.scoring import StateTrackProtocol, score_statetrack
 from simtrack.taxonomy import RECALL
@@ -252,6 +252,36 @@ def test_numbers_and_labels_of_the_answer_stay() -> None:
     )
     assert found.numbers["seconds"].tolist() == [1.5]
     assert flags(found, "language") == [("ja",)]
+
+
+def test_a_column_that_is_called_as_a_verdict_is_none() -> None:
+    # "task" is often the task's name, and nobody has declared "joint".
+    rows = [("a", "compliance", KEEPS, "weather", "1"), ("a", "recall", RESTATES, "weather", "0")]
+    rule = {k: v for k, v in COUNTED["rule"][0].items() if k in ("constraint", "recall")}
+    found = score_statetrack(
+        log(*rows, names="unit branch text task joint"),
+        StateTrackProtocol.from_dict({"rule": [rule]}),
+    )
+    assert flags(found, "column.task", "column.joint") == [("weather", "1")]
+    assert "task" not in found.factors
+    assert "joint" not in found.factors
+
+
+def test_that_a_scored_table_can_be_written_and_read(tmp_path) -> None:
+    replies = log(
+        ("a", "compliance", KEEPS, "format"), ("a", "recall", RESTATES, "format"),
+        ("b", "compliance", None, "format"), ("b", "recall", RESTATES, "format"),
+        ("c", "compliance", KEEPS, "format"), names="unit branch text category",
+    )  # fmt: skip
+    plain = {"rule": [dict(COUNTED["rule"][0], when={})]}
+    found = score_statetrack(replies, StateTrackProtocol.from_dict(plain))
+    path = write_trials(found, tmp_path / "probes.jsonl")
+    again = read_log(path)
+    names = ("unit", "r", "b", "task", "joint", "category", "outcome", "b_by")
+    assert flags(again, *names) == flags(found, *names)
+    assert again.losses.by_kind() == found.losses.by_kind() == {"unpaired": 1}
+    assert again.notes[: len(found.notes)] == found.notes
+    assert again.kind == "probe"
 
 
 def test_messages_of_several_turns_count_the_assistant_s() -> None:
