@@ -214,7 +214,7 @@ def _is_held(kind: CheckKind, name: str, artifact: Artifact, facts: Facts) -> bo
 
 
 def _is_call(call: str, name: str) -> bool:
-    return call == name or ("." not in name and call.rpartition(".")[2] == name)
+    return name in (call, call.rpartition(".")[2])
 
 
 def comments_of(code: str) -> list[str]:

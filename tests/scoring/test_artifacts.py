@@ -68,6 +68,20 @@ def test_unpaired_closing_fence_ends_the_code_before_it() -> None:
     assert (told.kind, told.code) == ("parsed", TASK)
 
 
+def test_unpaired_fence_between_code_and_words_that_parse() -> None:
+    # One word is Python, too, but no statement: the code is what precedes.
+    assert read_artifact(f"{TASK}```\nDone").code == TASK
+    # Code on both sides: Markdown says that an unpaired fence opens.
+    assert read_artifact(f"x = 1\n```\n{TASK}").code == TASK
+
+
+def test_a_block_is_closed_by_its_own_sign() -> None:
+    inner = "a\n```\nb\n"
+    for fence in ("````", "~~~", "~~~~"):
+        blocks = fenced_blocks(f"{fence}text\n{inner}{fence}\n", ("python",))
+        assert [(block.language, block.code) for block in blocks] == [("text", inner)]
+
+
 def test_unpaired_opening_fence_opens() -> None:
     assert read_artifact(f"This adds one:\n```\n{TASK}").code == TASK
     # Where neither side is code there is none, and it is not taken as an empty artifact.
@@ -132,6 +146,7 @@ def test_cut_off_for_empty_is_declared() -> None:
     reply = "x = 1234567890"  # 14 characters
     assert read_artifact(reply).kind == "parsed"
     assert read_artifact(reply, ArtifactRules(empty_below=15)).kind == "empty"
+    assert read_artifact(f"\n{reply} \n", ArtifactRules(empty_below=14)).kind == "parsed"
     assert read_artifact("x = 1", ArtifactRules(empty_below=0)).kind == "parsed"
     assert read_artifact("", ArtifactRules(empty_below=0)).kind == "empty"
 

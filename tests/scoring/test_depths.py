@@ -15,7 +15,7 @@ from simtrack.agents import RelapseAgent
 from simtrack.design import Design
 from simtrack.errors import DataError, InputError
 from simtrack.records import Records
-from simtrack.scoring.depth_crossing import first_crossings
+from simtrack.scoring.depth_crossing import crossing_of, first_crossings
 from simtrack.scoring.depth_difference import deepest_minus_shallowest
 from simtrack.scoring.depths import prevalence_by_depth
 
@@ -124,6 +124,19 @@ def test_first_crossing_by_hand() -> None:
     assert anchored[1] == pytest.approx(2 * 0.5 / 0.7)
     # Where depth 0 was observed the anchor is not used.
     assert first_crossings([0, 4], [[0.6], [0.8]])[0] == 0.0
+
+
+def test_ends_are_values_that_enough_resamples_reach() -> None:
+    # inf{x : P(X <= x) >= p} of 1 to 7 at .1 and .9: the first (.7) and the seventh (6.3).
+    seven = crossing_of(4.0, np.arange(1.0, 8.0), 8.0, 0.5, 0.8, 0)
+    assert (seven.low, seven.high) == (1.0, 7.0)
+    # Of 1 to 10 the first and the ninth, exactly; with two of ten beyond, the ninth is beyond.
+    ten = np.arange(1.0, 11.0)
+    assert crossing_of(4.0, ten, 8.0, 0.5, 0.8, 0).high == 9.0
+    ten[8:] = math.inf
+    beyond = crossing_of(4.0, ten, 8.0, 0.5, 0.8, 0)
+    assert (beyond.low, beyond.high, beyond.censored_share) == (1.0, None, 0.2)
+    assert beyond.notes == ("the upper end lies beyond the deepest depth",)
 
 
 def test_censoring_is_kept_when_no_resample_crosses() -> None:

@@ -75,6 +75,8 @@ def test_what_the_human_cannot_judge_is_no_draw() -> None:
     assert (only.system, only.human, only.human_rounds) == ("adopted", "not_confident", 6)
     assert (only.cannot_judge, found.cannot_judge, found.samples) == (6, 6, 18)
     assert (found.confident, found.agree, found.agreement.value) == (0, 0, None)
+    other_side = ("P" * 12, "F" * 12, "A" * 12, "BC" * 6)
+    assert replay_diagnoses(table([other_side])).diagnoses[0].human_rounds == 6
     # Other names for the three labels.
     labels = HumanLabels(("A", "C"), ("B",), ())
     assert replay_diagnoses(table([unclear]), labels=labels).agree == 1

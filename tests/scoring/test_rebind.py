@@ -186,7 +186,7 @@ def test_what_makes_a_rate_mean_little_is_told() -> None:
 
 
 def test_last_reply_of_a_trajectory_counts(protocol: RebindProtocol) -> None:
-    four = replies_of((CASES[0], CASES[1], CASES[0], CASES[1]))
+    four = replies_of((CASES[1], CASES[1], CASES[0], CASES[1]))
     rows = four.records.with_factors(
         role=Factor.from_values(["assistant", "user", "assistant", "assistant"]),
         trajectory=Factor.from_values(["1", "1", "1", "2"]),
