@@ -48,7 +48,7 @@ def _lm_eval(path: Path, content: Content, label: str, request: Request, turns: 
 
 
 def _table(path: Path, content: Content, label: str, request: Request, turns: Turns) -> Replies:
-    wanted = (*(request.map or {}).values(), *tables.REPLY_COLUMNS)
+    wanted = (*(request.map or {}).values(), *tables.REPLY_COLUMNS, *tables.CALL_COLUMNS)
     if content.kind == "parquet":
         table = tables.read_parquet(path, label, wanted)
     elif content.kind == "arrow":

@@ -116,9 +116,20 @@ def test_null_is_missing_and_empty_is_a_reply(tmp_path) -> None:
     path.write_text('{"id": "a", "reply": ""}\n{"id": "b", "reply": null}\n', encoding="utf-8")
     found = read_replies(path)
     assert list(found.texts) == ["", None]
+    assert found.records.notes == ("rows.jsonl: columns taken by their names: unit = id",)
     assert found.records.factors["status"].values() == ["scored", "missing"]
     assert list(found.calls) == [None, None]
     assert found.verdicts == {}
+
+
+def test_a_call_without_words_is_a_reply_and_equal_labels_are_no_repeats(tmp_path) -> None:
+    path = tmp_path / "rows.jsonl"
+    line = {"id": "a", "reply": None, "calls": ["book"]}
+    path.write_text("\n".join(map(json.dumps, [line, line | {"reply": "x"}])), encoding="utf-8")
+    found = read_replies(path)
+    assert list(found.texts) == ["", "x"]
+    assert found.records.factors["status"].values() == ["scored", "scored"]
+    assert not any("repeat" in note for note in found.records.notes)
 
 
 def test_refusals_name_the_file_and_the_cure(tmp_path) -> None:

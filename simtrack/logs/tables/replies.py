@@ -15,13 +15,12 @@ from simtrack.logs.tables.roles import GUESSES
 from simtrack.logs.tables.table import Table, to_records
 from simtrack.records import Records, Replies
 
-__all__ = ["REPLY_COLUMNS", "to_replies"]
+__all__ = ["CALL_COLUMNS", "REPLY_COLUMNS", "to_replies"]
 
 #: Usual names of the column that holds what the model said, in order of preference.
 REPLY_COLUMNS = ("reply", "response", "completion", "output", "prediction", "generation", "text")
-_CALLS = ("calls", "tool_calls")
-_NO_SCORE = "no score"
-#: The reason that `to_records` gives to rows of the column that stands in for a missing score.
+CALL_COLUMNS = ("calls", "tool_calls")
+#: The column that stands in for a missing score.
 _STAND_IN = "value"
 
 
@@ -51,7 +50,7 @@ def to_replies(
         raise DataError(
             f"{table.label}: {asked} (there are: {listed(names)}). Name it: --map reply=COLUMN."
         )
-    called = given.pop("calls", None) or next((n for n in _CALLS if n in names), None)
+    called = given.pop("calls", None) or next((n for n in CALL_COLUMNS if n in names), None)
     if called is not None and called not in table.columns:
         raise DataError(f"{table.label}: no column {called!r} for calls. Mend --map calls=COLUMN.")
     texts = [_text(table, row, words, value) for row, value in enumerate(table.columns[words])]
@@ -59,6 +58,8 @@ def to_replies(
     if called is not None:
         column = table.columns[called]
         calls = [_called(table, row, called, value) for row, value in enumerate(column)]
+    # A call without words is a reply; chat APIs log its words as null.
+    texts = ["" if text is None and call else text for text, call in zip(texts, calls, strict=True)]
     rest = {n: v for n, v in table.columns.items() if n not in (words, called)}
     records, has_score = _labelled(replace(table, columns=rest), given, scores)
     verdicts = {"value": records.numbers["value"]} if has_score else {}
@@ -77,9 +78,10 @@ def _labelled(
     lower = {name.lower() for name in table.columns}
     has_score = "value" in given or "outcome" in given or not lower.isdisjoint(GUESSES["value"])
     if has_score:
-        return to_records(table, map=given, scores=scores), "outcome" not in given
-    columns = {**table.columns, _STAND_IN: [None] * len(table.lines)}
-    return to_records(replace(table, columns=columns), map=given, scores=scores), False
+        return to_records(table, map=given, scores=scores, whole=False), "outcome" not in given
+    columns = {**table.columns, _STAND_IN: [0.0] * len(table.lines)}
+    stood_in = replace(table, columns=columns)
+    return to_records(stood_in, map=given, scores=scores, whole=False), False
 
 
 def _fates(factors: Mapping[str, Factor], missing: np.ndarray[Any, Any]) -> dict[str, Factor]:

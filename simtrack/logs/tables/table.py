@@ -59,12 +59,14 @@ def to_records(
     map: Mapping[str, str] | None = None,
     metric: str | Sequence[str] | None = None,
     scores: Mapping[str, float | None] | None = None,
+    whole: bool = True,
 ) -> Records:
     """Turn a plain table into the trial table by a map from parts to columns.
 
     `map` says which column plays which part: {"value": "correct", "cluster": "task_id"}. Parts
     that it leaves out are guessed from common names where only one column fits, and a note says
-    so. All other columns of scalars are kept as labels under their own names.
+    so. All other columns of scalars are kept as labels under their own names. Without `whole` some
+    columns were taken out, so that equal rows are no repeats.
     """
     if is_marked(table.columns):
         return read_marked(
@@ -100,7 +102,7 @@ def to_records(
     else:
         missing = factors["outcome"].codes < 0
         reasons = Factor(("no outcome",), np.where(missing, 0, -1))
-    notes += _identical(table, factors)
+    notes += _identical(table, factors) if whole else []
     factors |= _fates(table, factors, numeric, reasons)
     return Records(
         factors,
