@@ -191,6 +191,21 @@ def test_checkers_first_and_the_column_for_the_rest() -> None:
         estimand("strict_retention").totals(found.counts(cluster="unit"))
 
 
+def test_a_rule_does_not_name_replies_without_its_label() -> None:
+    rule = {"when": {"category": "format"}, "constraint": {"kind": "items", "exactly": 2}}
+    protocol = StateTrackProtocol.from_dict({"columns": {"recall": "r"}, "rule": [rule]})
+    replies = log(
+        ("a", "compliance", "- x\n- y", "format", None), ("a", "recall", "x", "format", "1"),
+        ("b", "compliance", "- x\n- y", None, None), ("b", "recall", "x", None, "1"),
+        names="unit branch text category r",
+    )  # fmt: skip
+    found = score_statetrack(replies, protocol)
+    assert flags(found, "unit", "outcome", "status", "reason") == [
+        ("a", "R1B1", "scored", None),
+        ("b", None, "unscored", "the protocol has no verdict for this probe"),
+    ]
+
+
 def test_recall_of_failures_only() -> None:
     rows = [
         ("kept", "compliance", KEEPS),
