@@ -14,8 +14,8 @@ from simtrack.scoring.constraints_automaton import STATES_MAX, Automaton
 
 TEXTS = st.text(alphabet="abAé1_ -\n.", max_size=12)
 ATOMS = st.sampled_from(
-    ["a", "b", "é", ".", r"\d", r"\w", r"\S", "[ab1]", "[^a\n]", r"[\w-]", "[a-z]", "[^A-Z0-9]", "^", "$",
-     r"\b", r"\B", r"\A", r"\Z", r"\.", "A"]
+    ["a", "b", "é", ".", r"\d", r"\w", r"\S", "[ab1]", "[^a\n]", r"[\w-]", "[a-z]", "[^A-Z0-9]",
+     "^", "$", r"\b", r"\B", r"\A", r"\Z", r"\.", "A"]
 )  # fmt: skip
 
 
