@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,7 +64,11 @@ def situations_of(records: Records, protocol: RebindProtocol) -> Situations:
         known = ", ".join(sorted(records.factors))
         raise InputError("the column of revoked clauses", f"one of {known}",
                          repr(protocol.revoked), cure=cure)  # fmt: skip
-    factors = [records.factor(name) for name in names]
+    if missing := [name for name in names if name not in records.factors]:
+        known = ", ".join(sorted(set(records.factors) - {"status", "reason"}))
+        cure = f"Readers leave lists out: write them as a text, parted by {protocol.separator!r}."
+        raise InputError("a column of the protocol", f"one of {known}", repr(missing[0]), cure=cure)
+    factors = [records.factors[name] for name in names]
     if not factors:
         codes = np.zeros(len(records), dtype=np.int64)
         table = np.zeros((min(len(records), 1), 0), dtype=np.int32)
@@ -113,6 +118,12 @@ def _values(rule: ClauseRule, labels: Mapping[str, str], separator: str) -> list
 
 
 def _split(told: str, separator: str) -> list[str]:
+    """Part a label; a JSON list of texts is one already."""
+    if told.startswith("["):
+        with suppress(ValueError, RecursionError):
+            listed = json.loads(told)
+            if all(isinstance(part, str) for part in listed):
+                return [part for part in listed if part]
     return [part.strip() for part in told.split(separator) if part.strip()]
 
 

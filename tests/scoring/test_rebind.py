@@ -256,7 +256,19 @@ def test_a_wrong_protocol_is_refused(content: dict[str, object], told: str) -> N
         RebindProtocol.from_dict(content)
 
 
+def test_a_list_of_markers_may_be_json(protocol: RebindProtocol) -> None:
+    replies = replies_of()
+    listed = Factor.constant('["audit_log", "check_args"]', len(replies))
+    same = Replies(replies.records.with_factors(markers=listed), replies.texts, replies.calls)
+    found, before = score_rebind(same, protocol), score_rebind(replies, protocol)
+    assert found.factors["outcome"].values() == before.factors["outcome"].values()
+
+
 def test_missing_columns_are_named(protocol: RebindProtocol) -> None:
+    without = Records.from_columns({"unit": ["a"], "revoked": ["a"]})
+    told = r"one of revoked, unit, got 'entry_point'\. Readers leave lists out"
+    with pytest.raises(InputError, match=told):
+        score_rebind(Replies(without, ["x"], [()]), protocol)
     rows = Records.from_columns({"unit": ["a"], "markers": ["m"], "entry_point": ["f"],
                                  "replacement": ["r"]})  # fmt: skip
     with pytest.raises(InputError, match="the column of revoked clauses must be one of"):
