@@ -42,6 +42,30 @@ def test_that_it_matches_where_python_does(pattern: str, text: str, flags: int) 
     assert found.full(text) == (re.fullmatch(pattern, text, flags) is not None)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text", "wanted"),
+    [
+        ("a$", "a\n", True),  # before the last line end
+        ("a$", "a\n\n", False),
+        (r"a\Z", "a\n", False),
+        ("a^", "a\nb", False),
+        ("(?m)a$", "a\nb", True),
+        ("(?m)^b", "a\nb", True),
+        ("^b", "a\nb", False),
+        (r"\bb\b", "a b-c", True),
+        (r"\Bb", "b ab", True),
+        (r"\Bb", "b", False),
+        ("(?i:A)b", "ab", True),
+        ("(?i:A)b", "aB", False),
+        ("(?s:.)b", "\nb", True),
+        (".b", "\nb", False),
+    ],
+)
+def test_anchors_and_flags_by_hand(pattern: str, text: str, wanted: bool) -> None:
+    assert Automaton(pattern).search(text) is wanted
+    assert (re.search(pattern, text) is not None) is wanted
+
+
 @pytest.mark.parametrize("pattern", [r"(a+)+$", r"(a|a)*b", r"(a|aa)+$", r"a*a*a*a*a*b", "(.*)*x"])
 def test_that_nothing_runs_away(pattern: str) -> None:
     assert not Automaton(pattern).search("a" * 20_000 + "!")
