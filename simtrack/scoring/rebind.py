@@ -11,8 +11,9 @@ from simtrack.counts import Factor
 from simtrack.errors import DataError
 from simtrack.records import Records, Replies
 from simtrack.scoring.artifact_facts import Facts
-from simtrack.scoring.artifacts import GRAMMAR, Artifact, read_artifact
+from simtrack.scoring.artifacts import GRAMMAR, Artifact
 from simtrack.scoring.presence import holds
+from simtrack.scoring.rebind_judged import judged_replies
 from simtrack.scoring.rebind_protocol import RebindProtocol
 from simtrack.scoring.rebind_recorded import recorded_outcomes
 from simtrack.scoring.rebind_rows import clause_rows, episode_rows
@@ -118,14 +119,14 @@ def rebind_tables(replies: Replies, protocol: RebindProtocol) -> RebindTables:
         )
     recorded = recorded_outcomes(rows, protocol)
     valid = _valid(rows)
-    artifacts = _artifacts(rows, valid, protocol)
+    judged = judged_replies(rows, valid, where, recorded, protocol)
     control = int((~revoked).sum())
     told = (*rows.records.notes, *notes, f"artifacts were parsed by the grammar of {GRAMMAR}",
             "clauses were fixed from labels before replies were read: sha256 "
             f"{where.digest[:16]}")  # fmt: skip
     records = replace(_kept(rows.records), notes=told)
-    clauses = clause_rows(records, where, artifacts, recorded)
-    episodes = episode_rows(records, rows, where, artifacts, recorded, protocol)
+    clauses = clause_rows(records, where, judged, recorded)
+    episodes = episode_rows(records, where, judged)
     episodes = replace(episodes, notes=(*episodes.notes, *_warnings(rows, where, control)))
     return RebindTables(episodes, clauses, control)
 
@@ -175,23 +176,6 @@ def _valid(rows: Replies) -> NDArray[np.bool_]:
     scored = np.array([*(level == "scored" for level in status.levels), False])[status.codes]
     said = np.array([text is not None for text in rows.texts], dtype=bool)
     return np.asarray(scored & said, dtype=np.bool_)
-
-
-def _artifacts(
-    rows: Replies, valid: NDArray[np.bool_], protocol: RebindProtocol
-) -> list[Artifact | None]:
-    """Read the code of each valid reply; equal replies once."""
-    seen: dict[str, Artifact] = {}
-    found: list[Artifact | None] = []
-    for reply, is_valid in zip(rows.texts, valid.tolist(), strict=True):
-        if reply is None or not is_valid:
-            found.append(None)
-            continue
-        artifact = seen.get(reply)
-        if artifact is None:
-            artifact = seen[reply] = read_artifact(reply, protocol.artifact)
-        found.append(artifact)
-    return found
 
 
 def _kept(records: Records) -> Records:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.counts import Factor
-from simtrack.records import Records, Replies
-from simtrack.scoring.artifacts import Artifact
-from simtrack.scoring.attribution import Attribution, Mention, RowClause, attribute
-from simtrack.scoring.presence import holds
-from simtrack.scoring.rebind_protocol import RebindProtocol
+from simtrack.records import Records
+from simtrack.scoring.attribution import Attribution, Mention
+from simtrack.scoring.rebind_judged import Judged
 from simtrack.scoring.rebind_recorded import Recorded
 from simtrack.scoring.rebind_situations import Situations
 from simtrack.taxonomy import CLAUSE, RELAPSE
@@ -29,30 +25,12 @@ _UNSCORED_CODES = ("TRANSPORT", "EMPTY", "UNPARSEABLE")
 _NAMES = " + "
 
 
-def episode_rows(
-    records: Records,
-    rows: Replies,
-    where: Situations,
-    artifacts: list[Artifact | None],
-    recorded: Recorded,
-    protocol: RebindProtocol,
-) -> Records:
-    """Attribute every reply with a revoked clause."""
-    revoked = where.has_revoked()
-    index = np.flatnonzero(revoked)
-    found: list[Attribution] = []
-    held: list[Artifact | None] = list(compress(artifacts, revoked.tolist()))
-    for row, artifact in zip(index.tolist(), held, strict=True):
-        if artifact is None:
-            found.append(Attribution("TRANSPORT"))
-            continue
-        situation = where.kinds[where.codes[row]]
-        reply = rows.texts[row] or ""
-        found.append(
-            attribute(reply, artifact, situation, protocol.attribution, recorded.answers(row))
-        )
+def episode_rows(records: Records, where: Situations, judged: Judged) -> Records:
+    """Give one row for every reply with a revoked clause."""
+    index = np.flatnonzero(where.has_revoked())
+    found = [attribution for attribution in judged.attributions if attribution is not None]
     kept = records.take(index)
-    factors = dict(kept.factors) | _episode_labels(found, held)
+    factors = dict(kept.factors) | _episode_labels(found, index.tolist(), judged)
     outcome = np.array([a.outcome for a in found])
     value = np.where(outcome == "TRUE_RELAPSE", 1.0, 0.0)
     value[np.isin(outcome, _UNSCORED_CODES)] = np.nan
@@ -64,8 +42,11 @@ def episode_rows(
     return replace(kept, factors=factors, numbers=numbers, kind="episode", notes=notes)
 
 
-def _episode_labels(found: list[Attribution], held: list[Artifact | None]) -> dict[str, Factor]:
-    parsed = [artifact is not None and artifact.facts is not None for artifact in held]
+def _episode_labels(
+    found: list[Attribution], index: list[int], judged: Judged
+) -> dict[str, Factor]:
+    kinds, sources = ([listed[row] for row in index] for listed in (judged.kinds, judged.sources))
+    parsed = [kind == "parsed" for kind in kinds]
 
     def flag(told: list[bool]) -> Factor:
         codes = np.where(parsed, np.array(told, dtype=bool), -1)
@@ -73,8 +54,8 @@ def _episode_labels(found: list[Attribution], held: list[Artifact | None]) -> di
 
     mention = [a.mention if is_parsed else None for a, is_parsed in zip(found, parsed, strict=True)]
     return {
-        "artifact": Factor.from_values([None if a is None else a.kind for a in held], _KINDS),
-        "code_from": Factor.from_values([None if a is None else a.source for a in held], _SOURCES),
+        "artifact": Factor.from_values(kinds, _KINDS),
+        "code_from": Factor.from_values(sources, _SOURCES),
         "implemented": flag([bool(a.relapsed or a.required) for a in found]),
         "required": flag([bool(a.required) for a in found]),
         "missed": flag([bool(a.missed) for a in found]),
@@ -82,31 +63,25 @@ def _episode_labels(found: list[Attribution], held: list[Artifact | None]) -> di
         "relapsed_clauses": Factor.from_values([_NAMES.join(a.relapsed) or None for a in found]),
         "missed_clauses": Factor.from_values([_NAMES.join(a.missed) or None for a in found]),
         "mention": Factor.from_values(mention, _MENTIONS),
-        "error": Factor.from_values([None if a else "transport" for a in held], ("transport",)),
+        "error": Factor.from_values([None if k else "transport" for k in kinds], ("transport",)),
         "outcome": Factor.from_values([a.outcome for a in found], RELAPSE.codes),
     }
 
 
-def clause_rows(
-    records: Records,
-    where: Situations,
-    artifacts: list[Artifact | None],
-    recorded: Recorded,
-) -> Records:
-    """Say for every reply and clause in force whether it complies."""
+def clause_rows(records: Records, where: Situations, judged: Judged, recorded: Recorded) -> Records:
+    """Give one row for every reply and clause in force."""
     index: list[int] = []
     names: list[str] = []
     families: list[str] = []
     outcomes: list[str | None] = []
     kinds: list[str | None] = []
-    for row, artifact in enumerate(artifacts):
-        answers = recorded.answers(row)
-        for clause in where.kinds[where.codes[row]].in_force:
-            index.append(row)
-            names.append(clause.id)
-            families.append(clause.family)
-            outcomes.append(_compliance(artifact, clause, answers))
-            kinds.append(recorded.kind(row, clause.check))
+    for row, codes in enumerate(judged.compliance):
+        clauses = where.kinds[where.codes[row]].in_force
+        index += [row] * len(clauses)
+        names += [clause.id for clause in clauses]
+        families += [clause.family for clause in clauses]
+        outcomes += codes
+        kinds += [recorded.kind(row, clause.check) for clause in clauses]
     kept = records.take(np.array(index, dtype=np.intp))
     outcome = Factor.from_values(outcomes, CLAUSE.codes)
     value = np.array([1.0 if code == "PASS" else 0.0 for code in outcomes])
@@ -122,17 +97,6 @@ def clause_rows(
     factors.setdefault("spec", Factor.constant("full", len(kept)))
     numbers = {**kept.numbers, "value": value}
     return replace(kept, factors=factors, numbers=numbers, kind="clause")
-
-
-def _compliance(
-    artifact: Artifact | None, clause: RowClause, answers: Mapping[str, bool | None]
-) -> str | None:
-    if artifact is None:
-        return "TRANSPORT"
-    if artifact.facts is None:
-        return "UNPARSEABLE"
-    answer = holds(clause.check, artifact, answers)
-    return None if answer is None else ("PASS" if answer else "FAIL")
 
 
 def _untold(records: Records, where: NDArray[np.bool_]) -> dict[str, Factor]:

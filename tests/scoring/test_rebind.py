@@ -312,3 +312,15 @@ def test_mutated_artifacts_have_one_code_each(protocol: RebindProtocol) -> None:
 @pytest.mark.slow
 def test_ten_thousand_mutated_artifacts_have_one_code_each(protocol: RebindProtocol) -> None:
     check_mutants(protocol, mutants(10_000, 4))
+
+
+def test_equal_replies_are_judged_alike_however_many_stand_between(
+    protocol: RebindProtocol, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replies = replies_of(CASES * 3)
+    before = rebind_tables(replies, protocol)
+    monkeypatch.setattr("simtrack.scoring.rebind_judged._REMEMBERED", 2)
+    after = rebind_tables(replies, protocol)
+    for name in ("episodes", "clauses"):
+        codes = [getattr(t, name).factors["outcome"].codes.tolist() for t in (before, after)]
+        assert codes[0] == codes[1]
