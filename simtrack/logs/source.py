@@ -133,6 +133,14 @@ class Source:
             filled[row] = bool(self._data[spans[row, 0] : spans[row, 1]].strip())
         return spans[filled], np.flatnonzero(filled), int(feeds.size)
 
+    def count_lines(self, start: int, end: int) -> int:
+        """Count the lines of a block, blank ones included."""
+        data = self.array()
+        found = int(end > start and data[end - 1] != _FEED)
+        for begin in range(start, end, _PIECE_BYTES):
+            found += int(np.count_nonzero(data[begin : min(begin + _PIECE_BYTES, end)] == _FEED))
+        return found
+
     def release(self, start: int, end: int) -> None:
         """Let go of the memory of a mapped piece: it is read again if it is asked for again."""
         page = mmap.PAGESIZE

@@ -14,6 +14,7 @@ from simtrack.logs.columns import LABEL_COLUMNS_MAX
 from simtrack.logs.decode import Decoded, decode_record
 from simtrack.logs.source import Source
 from simtrack.logs.tables.cells import Cells, Column, Kinds
+from simtrack.logs.tables.places import Places
 from simtrack.logs.tables.roles import MARKER
 from simtrack.logs.tables.skipped import Skipped
 from simtrack.logs.tables.skipping import heavy_keys, is_used
@@ -21,6 +22,7 @@ from simtrack.logs.tables.skipping import heavy_keys, is_used
 __all__ = ["Assembly", "LineReader", "Sparse"]
 
 Record = dict[str, Any]
+Place = NDArray[np.int64] | tuple[int, int]
 
 
 class LineReader:
@@ -92,20 +94,21 @@ class Assembly:
         self._heavy_times = {name: sum(name in r for r in head) for name in self.heavy}
         self._columns: dict[str, Column | None] = {name: Column() for name in self.names}
         self._sparse: dict[str, Sparse] = {}
-        self._spans: list[NDArray[np.int64]] = []
+        self._places = Places(source)
         self._lines: list[NDArray[np.int64]] = []
         self.rows = 0
 
-    def add(
-        self, columns: Sequence[Sequence[Any]], spans: NDArray[np.int64], lines: NDArray[np.int64]
-    ) -> None:
-        """Add rows by their values, UNSET where a key is absent, in the order of `names`."""
+    def add(self, columns: Sequence[Sequence[Any]], place: Place, lines: NDArray[np.int64]) -> None:
+        """Add rows by their values, UNSET where a key is absent, in the order of `names`.
+
+        `place` is as in `Places.add`, `lines` the line of each row.
+        """
         for name, values in zip(self.names, columns, strict=True):
             column = self._columns[name]
             if column is not None:
                 column.add(values)
                 self._let_go(name, column.is_heavy)
-        self.add_rows(spans, lines)
+        self.add_rows(place, lines)
 
     def add_arrays(
         self, name: str, kinds: Kinds, payload: NDArray[np.int64], *, is_heavy: bool
@@ -116,9 +119,9 @@ class Assembly:
             column.add_arrays(kinds, payload)
             self._let_go(name, is_heavy or column.is_heavy)
 
-    def add_rows(self, spans: NDArray[np.int64], lines: NDArray[np.int64]) -> None:
+    def add_rows(self, place: Place, lines: NDArray[np.int64]) -> None:
         """Say where rows stand whose cells are added."""
-        self._spans.append(spans)
+        self._places.add(place)
         self._lines.append(lines)
         self.rows += len(lines)
         for name, sparse in self._sparse.items():
@@ -158,18 +161,12 @@ class Assembly:
             return column.cells(dictionary)
         if sparse is not None and not sparse.is_gone:
             return sparse.cells(self.rows)
-        return Skipped(self._source, self.spans(), _cell_of(name))
+        return Skipped(self._source, self._places, _cell_of(name))
 
     def row_bytes(self) -> float:
         """Give the mean length of the rows so far."""
-        spans = self.spans()
+        spans = self._places.spans()
         return float(np.diff(spans).mean()) + 1 if len(spans) else 1.0
-
-    def spans(self) -> NDArray[np.int64]:
-        """Give where the rows stand: shape (rows, 2)."""
-        if len(self._spans) != 1:
-            self._spans = [np.concatenate([np.zeros((0, 2), dtype=np.int64), *self._spans])]
-        return self._spans[0]
 
     def lines(self) -> NDArray[np.int64]:
         """Give the line that each row starts on, from 1."""

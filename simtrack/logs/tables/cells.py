@@ -90,6 +90,12 @@ class Cells(Sequence[Any]):
         kinds[rows], payload[rows] = self._kinds, self._payload
         return Cells(kinds, payload, self._texts, self._objects)
 
+    def has_heavy(self) -> bool:
+        """Say whether a value may be too long or nested to be a label."""
+        longest = max(map(len, self._texts), default=0)
+        nested = not all(isinstance(value, int) for value in self._objects)
+        return longest > LABEL_MAX_CHARACTERS or nested
+
     def distinct(self) -> tuple[NDArray[np.int64], list[Any]]:
         """Give the different values, in the order of their first rows, and which each row has.
 

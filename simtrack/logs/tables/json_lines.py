@@ -116,32 +116,35 @@ def _add_plainly(
     """Add all lines from `start` on, `line` of them before it; give the last that is not blank."""
     last = 0
     for begin, end in source.blocks(start):
-        spans, numbers, count = source.lines(begin, end)
-        numbers = numbers + line + 1
+        found = decoder.many(source.view(begin, end)) if decoder is not None else None
+        count = source.count_lines(begin, end)
+        if decoder is not None and found and len(found) == count:
+            reader.go_on()
+            last = line + count
+            rows.add(decoder.columns(found), (begin, end), np.arange(line + 1, last + 1))
+        else:
+            spans, numbers, _ = source.lines(begin, end)
+            numbers = numbers + line + 1
+            last = int(numbers[-1]) if numbers.size else last
+            if decoder is not None and found and len(found) == numbers.size:
+                reader.go_on()
+                rows.add(decoder.columns(found), spans, numbers)
+            else:
+                _add_singly(rows, reader, decoder, source, spans, numbers)
         line += count
-        last = int(numbers[-1]) if numbers.size else last
-        _add_block(rows, reader, decoder, source, (begin, end), spans, numbers)
         source.release(begin, end)
     return last
 
 
-def _add_block(
+def _add_singly(
     rows: Assembly,
     reader: LineReader,
     decoder: LightLines | None,
     source: Source,
-    block: tuple[int, int],
     spans: NDArray[np.int64],
     numbers: NDArray[np.int64],
 ) -> None:
-    """Add the lines of a block at once, or where some are unlike the first ones, one by one."""
-    if not numbers.size:
-        return
-    reader.go_on()
-    found = decoder.many(source.view(*block), numbers.size) if decoder is not None else None
-    if found is not None:
-        rows.add(found, spans, numbers)
-        return
+    """Add lines one by one, those that are unlike the first ones decoded whole."""
     kept: list[int] = []
     values: list[list[Any]] = []
     for k, ((start, stop), number) in enumerate(zip(spans.tolist(), numbers.tolist(), strict=True)):

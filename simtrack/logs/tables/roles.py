@@ -157,7 +157,7 @@ def _looks_numeric(values: Sequence[Any]) -> bool:
 def _is_labelling(values: Sequence[Any]) -> bool:
     """Say whether a column holds short scalars alone; stops at the first that is none."""
     if isinstance(values, Cells):
-        values = values.distinct()[1]
+        return not values.has_heavy()
     return not isinstance(values, Skipped) and not any(
         isinstance(v, (dict, list)) or (isinstance(v, str) and len(v) > LABEL_MAX_CHARACTERS)
         for v in values

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.logs.source import Source
+from simtrack.logs.tables.places import Places
 
 __all__ = ["Skipped"]
 
@@ -22,7 +23,7 @@ class Skipped(Sequence[Any]):
     ----------
     source : Source
         The file.
-    spans : int64 array, shape (rows, 2)
+    spans : int64 array, shape (rows, 2), or Places
         Where each row starts and ends.
     cell : callable
         Gives the value from the bytes of a row and where they are, for messages.
@@ -31,19 +32,27 @@ class Skipped(Sequence[Any]):
     __slots__ = ("_cell", "_source", "_spans")
 
     def __init__(
-        self, source: Source, spans: NDArray[np.int64], cell: Callable[[bytes, str], Any]
+        self,
+        source: Source,
+        spans: NDArray[np.int64] | Places,
+        cell: Callable[[bytes, str], Any],
     ) -> None:
         self._source, self._spans, self._cell = source, spans, cell
 
     def __len__(self) -> int:
-        return len(self._spans)
+        return len(self._found())
 
     def __getitem__(self, row: Any) -> Any:
         if isinstance(row, slice):
-            return Skipped(self._source, self._spans[row], self._cell)
-        start, end = self._spans[row].tolist()
+            return Skipped(self._source, self._found()[row], self._cell)
+        start, end = self._found()[row].tolist()
         return self._cell(self._source[start:end], f"the line that starts at byte {start}")
 
     def take(self, rows: NDArray[np.intp]) -> Skipped:
         """Keep these rows, still skipped."""
-        return Skipped(self._source, self._spans[rows], self._cell)
+        return Skipped(self._source, self._found()[rows], self._cell)
+
+    def _found(self) -> NDArray[np.int64]:
+        if isinstance(self._spans, Places):
+            self._spans = self._spans.spans()
+        return self._spans

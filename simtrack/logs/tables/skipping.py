@@ -87,12 +87,16 @@ class LightLines:
             return None
         return [take(found) for take in self._takes]
 
-    def many(self, block: memoryview | bytes, lines: int) -> list[list[Any]] | None:
-        """Give the values of a block of so many lines by column; None if any is unlike others."""
+    def many(self, block: memoryview | bytes) -> list[Any] | None:
+        """Decode the lines of a block; None if any is unlike others.
+
+        An object may stand on several lines: then they are fewer than the lines that are not blank.
+        """
         try:
-            found = self._decode_lines(block)
+            return self._decode_lines(block)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
-        if len(found) != lines:  # an object that stands on two lines
-            return None
+
+    def columns(self, found: Sequence[Any]) -> list[list[Any]]:
+        """Give the values of decoded lines by column."""
         return [list(map(take, found)) for take in self._takes]

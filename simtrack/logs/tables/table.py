@@ -93,7 +93,8 @@ def to_records(
                 coded[column] = _labels(table, column)
             factors[name] = coded[column]
     _refuse_many_metrics(table.label, factors.get("metric"))
-    notes += composed_notes({c: _some(table.columns[c]) for n, c in roles.items() if n in factors})
+    named = {c: _some(table.columns[c]) for n, c in roles.items() if n in factors}
+    notes += composed_notes({c: some for c, some in named.items() if not _is_ascii(some)})
     if "value" in roles:
         reader = ScoreReader(scores)
         numeric["value"], reasons = _judged(reader, table.columns[roles["value"]])
@@ -221,13 +222,18 @@ def _some(values: Sequence[Any]) -> Sequence[Any]:
     return values.distinct()[1] if isinstance(values, Cells) else values
 
 
+def _is_ascii(values: Sequence[Any]) -> bool:
+    """Say whether a column holds texts that Unicode's normal forms leave as they are."""
+    return all(type(value) is str for value in values) and "".join(values).isascii()
+
+
 def _labels(table: Table, column: str) -> Factor:
     """Code a column as labels, each different value once."""
     values = _scalars(table, column)
     if not isinstance(values, Cells):
         return labels(values)
     index, some = values.distinct()
-    coded = labels(some)
+    coded = Factor.from_values(some) if _is_ascii(some) else labels(some)
     return Factor(coded.levels, coded.codes[index])
 
 
