@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simtrack.inference.linear_mixed_intercept import root_between
 from simtrack.inference.model_algebra import cholesky, inverse, log_det, solve
 from simtrack.inference.model_coefficients import Coefficients, plain
 from simtrack.inference.model_logistic import binary_only, expit
+from simtrack.inference.model_search import root_between
 from simtrack.inference.model_table import ModelTable
 from simtrack.inference.special import normal_quantile
 from simtrack.options import Computation, Guarantee, ModelStatus

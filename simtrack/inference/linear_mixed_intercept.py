@@ -7,7 +7,6 @@ clusters: A = Σ x xᵀ - Σ w_g s_g s_gᵀ with s_g the sum of the design rows 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from simtrack.inference.linear_mixed_sums import MixedSums, Profile, profile
 from simtrack.inference.model_algebra import inverse
+from simtrack.inference.model_search import root_between
 
 __all__ = ["RatioFit", "fit_ratio", "satterthwaite_intercept"]
 
@@ -105,37 +105,6 @@ def satterthwaite_intercept(sums: MixedSums, theta: float, reml: bool) -> Floats
     g_t = -sigma2 * np.einsum("ij,jk,ki->i", ainv, a1, ainv)
     spread = 2.0 * (g_s * g_s * h_tt - 2.0 * g_s * g_t * h_st + g_t * g_t * h_ss) / det
     return np.asarray(2.0 * v * v / spread)
-
-
-def root_between(
-    function: Callable[[float], float], low: float, high: float, precision: float = 1e-13
-) -> float:
-    """Find where a function changes sign, by Chandrupatla's bracketing, to `precision` of 1 + |x|."""
-    x1, x2, f1, f2 = high, low, function(high), function(low)
-    if f1 == 0.0 or f2 == 0.0 or (f1 > 0.0) == (f2 > 0.0):
-        return x1 if f1 == 0.0 else x2
-    t, x3, f3 = 0.5, x1, f1
-    for _ in range(200):
-        x = x1 + t * (x2 - x1)
-        f = function(x)
-        if (f > 0.0) == (f1 > 0.0):
-            x3, f3 = x1, f1
-        else:
-            x2, x3, f2, f3 = x1, x2, f1, f2
-        x1, f1 = x, f
-        near = x1 if abs(f1) < abs(f2) else x2
-        tolerance = precision * (1.0 + abs(near))
-        if f1 == 0.0 or abs(x2 - x1) <= tolerance:
-            return near
-        xi, phi = (x1 - x2) / (x3 - x2), (f1 - f2) / (f3 - f2)
-        if phi * phi < xi and (1.0 - phi) ** 2 < 1.0 - xi:
-            t = f1 / (f2 - f1) * f3 / (f2 - f3)
-            t += (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2)
-        else:
-            t = 0.5
-        least = 0.5 * tolerance / abs(x2 - x1)
-        t = min(max(t, least), 1.0 - least)
-    return near
 
 
 def _factor(theta: Floats) -> Floats:
