@@ -152,8 +152,8 @@ def score_replies(
     tables = how.score(replies, settings)
     found = next(iter(tables.values()))
     unit = find_factor(found, cluster) if cluster else _cluster(found, how)
-    names = list(dict.fromkeys(find_factor(found, name) for name in by)) or list(
-        telling(found, unit)
+    names = list(dict.fromkeys(find_factor(found, name) for name in by)) or _telling(
+        replies.records, found, unit
     )
     if unit in names:
         raise InputError("by", f"other than the cluster, {unit}")
@@ -170,6 +170,14 @@ def score_replies(
     score = SchemeScore(scheme, unit, groups, level, accounting, composition, tuple(rows),
                         left_out, found.notes)  # fmt: skip
     return score, tables
+
+
+def _telling(before: Records, found: Records, unit: str) -> list[str]:
+    """Group by the columns of the log that differ, under the names that the scheme left them."""
+    if unit not in before.factors:
+        return list(telling(found, unit))
+    names = [f"column.{n}" if f"column.{n}" in found.factors else n for n in telling(before, unit)]
+    return [name for name in names if name in found.factors]
 
 
 def needed_columns(what: Estimand | Contrast) -> tuple[str, ...]:
@@ -276,15 +284,18 @@ def _composition(found: Records, how: Scheme, by: tuple[str, ...]) -> Compositio
     table: dict[tuple[str, ...], list[int]] = {}
     filled = [found.factors[n].with_missing_named() for n in names]
     outcome = found.factors["outcome"]
+    known = how.taxonomy.codes
+    if not set(outcome.levels) <= set(known):
+        known = outcome.levels
     order: dict[tuple[str, ...], tuple[int, ...]] = {}
     for row, code in enumerate(outcome.codes.tolist()):
         key = tuple(f.levels[f.codes[row]] for f in filled)
         order[key] = tuple(int(f.codes[row]) for f in filled)
-        cells = table.setdefault(key, [0] * (len(how.taxonomy.codes) + 1))
-        place = how.taxonomy.codes.index(outcome.levels[code]) if code >= 0 else -1
+        cells = table.setdefault(key, [0] * (len(known) + 1))
+        place = known.index(outcome.levels[code]) if code >= 0 else -1
         cells[place] += 1
     keys = sorted(table, key=lambda key: order[key])
-    codes = (*how.taxonomy.codes, "(unscored)")
+    codes = (*known, "(unscored)")
     kept = [k for k in range(len(codes)) if any(table[key][k] for key in keys)]
     return Composition(
         names,

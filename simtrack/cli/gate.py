@@ -68,7 +68,8 @@ def _show(found: CorruptionGate) -> None:
     for note in found.notes:
         print(f"Note: {note}")
     if found.vacuous:
-        print("Nothing was tested: the replies as they are have no success.")
+        print("Nothing was tested: the replies have no success, or verdicts were recorded and not "
+              "made from the words.")  # fmt: skip
     else:
         print("Passed: no success survives." if found.passed else "Failed: what survives measures "
               "the harness, not the model.")  # fmt: skip

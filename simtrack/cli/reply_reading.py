@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["SCHEMES_OFFERED", "TURNS_OPTION", "read_asked_replies"]
 
 #: The schemes by name, so that --help imports none of them.
-SCHEMES_OFFERED = ("plain", "stageif")
+SCHEMES_OFFERED = ("plain", "stageif", "obligations", "statetrack", "rebind")
 TURNS_OPTION = click.option(
     "--turns", type=click.Choice(get_args(Turns)), default="last",
     help="Score the last reply of each trial, or all of its turns [last].",

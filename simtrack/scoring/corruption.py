@@ -66,8 +66,9 @@ class CorruptionGate:
 
     @property
     def vacuous(self) -> bool:
-        """Whether there was no success that could have collapsed."""
-        return not any(row.successes_before for row in self.rows)
+        """Whether there was no success that could have collapsed, or nothing to test it on."""
+        could = [row for row in self.rows if row.successes_before]
+        return not could or any(not row.tested for row in could)
 
     @property
     def passed(self) -> bool:

@@ -5,17 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from simtrack.errors import InputError
+from simtrack.errors import DataError, InputError
 from simtrack.records import Records, Replies
+from simtrack.scoring.corrupted import blank_and_foreign
+from simtrack.scoring.obligations import score_obligations
+from simtrack.scoring.obligations_protocol import ObligationProtocol
 from simtrack.scoring.positions import mid_task_trajectories
 from simtrack.scoring.protocol import StageProtocol
+from simtrack.scoring.protocol_file import load_plain
+from simtrack.scoring.rebind import rebind_tables
+from simtrack.scoring.rebind_corrupt import corrupt_rebind
+from simtrack.scoring.rebind_protocol import RebindProtocol
 from simtrack.scoring.stageif import score_stageif
 from simtrack.scoring.stageif_corrupt import corrupt_stageif
-from simtrack.taxonomy import STAGEIF, Taxonomy
+from simtrack.scoring.statetrack import score_statetrack
+from simtrack.scoring.statetrack_change import score_changed_rule
+from simtrack.scoring.statetrack_protocol import StateTrackProtocol
+from simtrack.scoring.statetrack_recovery import score_recovery
+from simtrack.taxonomy import RECALL, RELAPSE, STAGEIF, Taxonomy
 
 __all__ = ["SCHEMES", "Scheme", "load_protocol", "scheme_of"]
+
+#: Corrupted replies: what was done, the replies, and the labels of rows where silence is right.
+Corrupted: TypeAlias = Sequence[tuple[str, Replies, Mapping[str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +67,7 @@ class Scheme:
     clusters: tuple[str, ...]
     success: frozenset[str]
     only_by: Mapping[str, tuple[str, ...]]
-    corrupt: Callable[[Replies, Any], Sequence[tuple[str, Replies, Mapping[str, str]]]]
+    corrupt: Callable[[Replies, Any], Corrupted]
 
 
 def scheme_of(name: str) -> Scheme:
@@ -63,11 +77,60 @@ def scheme_of(name: str) -> Scheme:
     return SCHEMES[name]
 
 
+def load_protocol(scheme: Scheme, path: str | Path | None) -> Any:
+    """Read the protocol of a scheme from its file; without one, the paper's."""
+    if path is None:
+        try:
+            return scheme.load({}, "protocol")
+        except InputError as error:
+            raise InputError(
+                "protocol", f"given for {scheme.name}, which has no default",
+                cure=f"Write a TOML file: {error}",
+            ) from None  # fmt: skip
+    return scheme.load(load_plain(path), str(path))
+
+
 def _stageif(replies: Replies, protocol: StageProtocol) -> Mapping[str, Records]:
     found = score_stageif(replies, protocol)
     if {"trajectory", "turn"} <= {*found.factors, *found.numbers}:
         return {"checkpoint": found, "trajectory": mid_task_trajectories(found)}
     return {"checkpoint": found}
+
+
+def _obligations(replies: Replies, protocol: ObligationProtocol) -> Mapping[str, Records]:
+    return {"checkpoint": score_obligations(replies, protocol)}
+
+
+def _corrupt_obligations(replies: Replies, protocol: ObligationProtocol) -> Corrupted:
+    return blank_and_foreign(replies, (), {"duty": "0"})
+
+
+def _statetrack(replies: Replies, protocol: StateTrackProtocol) -> Mapping[str, Records]:
+    found: dict[str, Records] = {}
+    if "recall" in protocol.measures:
+        found["probe"] = score_statetrack(replies, protocol)
+    branch = replies.records.factors.get(protocol.column)
+    there = set(branch.compact().levels) if branch is not None else set()
+    if "recovery" in protocol.measures and there & set(protocol.restated):
+        found["recovery"] = score_recovery(replies, protocol)
+    if "change" in protocol.measures:
+        found["change"] = score_changed_rule(replies, protocol)
+    if not found:
+        raise DataError(
+            "the protocol gives no recall, and no reply follows a restated rule: nothing can be "
+            "scored. Give recall, or name the labels of the branches."
+        )
+    return found
+
+
+def _corrupt_statetrack(replies: Replies, protocol: StateTrackProtocol) -> Corrupted:
+    judged = [column for flag, column in protocol.columns.items() if flag != "task"]
+    return blank_and_foreign(replies, judged)
+
+
+def _rebind(replies: Replies, protocol: RebindProtocol) -> Mapping[str, Records]:
+    found = rebind_tables(replies, protocol)
+    return {"episode": found.episodes, "clause": found.clauses}
 
 
 SCHEMES: dict[str, Scheme] = {
@@ -88,13 +151,50 @@ SCHEMES: dict[str, Scheme] = {
         {"position_adherence": ("bin", "bin10"), "completion_adherence": ("cue", "handoff")},
         corrupt_stageif,
     ),
+    "obligations": Scheme(
+        "obligations",
+        STAGEIF,
+        ("adherence", "emission", "omission_share", "withholding", "broad_adherence"),
+        ObligationProtocol.from_dict,
+        _obligations,
+        ("scenario", "cluster", "task_id"),
+        frozenset({"CLEAN"}),
+        {},
+        _corrupt_obligations,
+    ),
+    "statetrack": Scheme(
+        "statetrack",
+        RECALL,
+        (
+            "strict_retention", "immediate_task", "constraint_compliance", "recall_rate",
+            "dissociation", "behavioural_drift", "declarative_fade", "joint_dissociation",
+            "joint_drift", "joint_fade", "integrity_failure_share", "memory_failure_share",
+            "first_constraint", "second_constraint", "two_constraints", "two_constraint_drift",
+            "full_recovery", "partial_recovery", "no_recovery", "stale_enforcement",
+            "updated_or_clean",
+        ),
+        StateTrackProtocol.from_dict,
+        _statetrack,
+        ("scenario", "cluster"),
+        frozenset({"R1B1", "R0B1", "KEPT", "FULL", "UPDATED_CLEAN"}),
+        {},
+        _corrupt_statetrack,
+    ),
+    "rebind": Scheme(
+        "rebind",
+        RELAPSE,
+        (
+            "relapse", "relapse_after_revocation", "worst_case_relapse", "relapse_prevalence",
+            "final_pass_rate", "parse_failure", "empty_share", "clause_adherence",
+            "incremental_effect", "in_force_compliance",
+        ),
+        RebindProtocol.from_dict,
+        _rebind,
+        ("task", "cluster"),
+        frozenset(
+            {"NEAR_COMPLIANT", "HIGH_OVERLAP_REPLACEMENT", "LEGIT_REFERENCE", "NO_TRACE", "PASS"}
+        ),
+        {"relapse_prevalence": ("depth",)},
+        corrupt_rebind,
+    ),
 }  # fmt: skip
-
-
-def load_protocol(scheme: Scheme, path: str | Path | None) -> Any:
-    """Read the protocol of a scheme from its file; without one, the paper's."""
-    from simtrack.scoring.protocol_file import load_plain
-
-    if path is None:
-        return scheme.load({}, "protocol")
-    return scheme.load(load_plain(path), str(path))
