@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.errors import InputError
 
-__all__ = ["MISSING", "NO_LABEL", "Factor", "natural_order"]
+__all__ = ["MISSING", "NO_LABEL", "Factor", "natural_codes", "natural_order"]
 
 #: The code of a row that has no label.
 MISSING = -1
@@ -153,11 +154,32 @@ class Factor:
 def natural_order(labels: Iterable[str]) -> list[str]:
     """Sort labels as a reader would: q2 before q10, 1 before 2 before 10; ties by code point."""
     column = list(labels)
-    if len({label.translate(_SHAPE) for label in column}) == 1:
-        return sorted(column)  # digits in the same places: the order is that of the text
-    if any(len(label) > _LONG or _MARKS.search(label) for label in column):
-        return sorted(column, key=_natural_key)
-    return sorted(column, key=_short_key)
+    return sorted(column, key=_key_of(column))
+
+
+def natural_codes(labels: Sequence[str]) -> NDArray[np.int32]:
+    """Give the place of each of several different labels in their natural order.
+
+    Examples
+    --------
+    >>> natural_codes(["q10", "q2", "q1"]).tolist()
+    [2, 1, 0]
+    """
+    key = _key_of(labels)
+    keys = labels if key is None else [key(label) for label in labels]
+    order = np.array(sorted(range(len(labels)), key=keys.__getitem__), dtype=np.int64)
+    codes = np.empty(len(labels), dtype=np.int32)
+    codes[order] = np.arange(len(labels), dtype=np.int32)
+    return codes
+
+
+def _key_of(labels: Sequence[str]) -> Callable[[str], Any] | None:
+    """Choose by what labels are compared; None where that is the text itself."""
+    if len({label.translate(_SHAPE) for label in labels}) == 1:
+        return None  # digits in the same places
+    if any(len(label) > _LONG or _MARKS.search(label) for label in labels):
+        return _natural_key
+    return _short_key
 
 
 def _short_key(label: str) -> str:

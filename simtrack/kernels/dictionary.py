@@ -13,6 +13,7 @@ __all__ = ["intern", "rehash"]
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]
+Slots = NDArray[np.int32]
 
 _U = np.uint64
 _TEXT = 5
@@ -26,7 +27,7 @@ def intern(
     kinds: Bytes,
     payload: Ints,
     sizes: Ints,
-    slots: Ints,
+    slots: Slots,
     hashes: Words,
     ends: Ints,
     texts: Bytes,
@@ -72,7 +73,7 @@ def intern(
 
 
 @kernel
-def rehash(hashes: Words, slots: Ints) -> None:
+def rehash(hashes: Words, slots: Slots) -> None:
     """Fill an empty table with the texts of a dictionary, by their hashes."""
     mask = slots.size - 1
     for known in range(hashes.size):

@@ -154,11 +154,13 @@ class Assembly:
                 found[name] = known if column is None else column.present()
         return found
 
-    def values(self, name: str, dictionary: Sequence[str] = ()) -> Cells | Skipped:
-        """Give one column."""
+    def values(
+        self, name: str, dictionary: Sequence[str] = (), *, repeats: bool = False
+    ) -> Cells | Skipped:
+        """Give one column, and forget it; the dictionary is as in `Column.cells`."""
         column, sparse = self._columns.get(name), self._sparse.get(name)
         if column is not None:
-            return column.cells(dictionary)
+            return column.cells(dictionary, repeats=repeats)
         if sparse is not None and not sparse.is_gone:
             return sparse.cells(self.rows)
         return Skipped(self._source, self._places, _cell_of(name))

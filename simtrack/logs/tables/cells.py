@@ -186,21 +186,37 @@ class Column:
                 payload[rows] = self._payload_of(kind, some)
         return kinds, payload
 
-    def cells(self, dictionary: Sequence[str] = ()) -> Cells:
-        """Give the column, of the texts in a dictionary and those added here, and forget it."""
+    def cells(self, dictionary: Sequence[str] = (), *, repeats: bool = False) -> Cells:
+        """Give the column, of the texts in a dictionary and those added here, and forget it.
+
+        `repeats` says that a text may stand twice in the dictionary.
+        """
         kinds = np.concatenate(self._kinds or [np.zeros(0, dtype=np.uint8)])
         payload = np.concatenate(self._payload or [np.zeros(0, dtype=np.int64)])
         self._kinds, self._payload = [], []
-        every = [*dictionary, *self._texts]
-        texts = list(dict.fromkeys(every))
+        texts, place = self._united(dictionary, repeats=repeats)
         own = kinds == TEXT
         places = payload[own]
-        places = np.where(places < 0, len(dictionary) - 1 - places, places)
-        if len(texts) < len(every):
-            place = {text: k for k, text in enumerate(texts)}
-            places = np.fromiter(map(place.__getitem__, every), np.int64, len(every))[places]
-        payload[own] = places
+        places[places < 0] = len(dictionary) - 1 - places[places < 0]
+        payload[own] = places if place is None else place[places]
         return Cells(kinds, payload, texts, self._objects)
+
+    def _united(
+        self, dictionary: Sequence[str], *, repeats: bool
+    ) -> tuple[Sequence[str], NDArray[np.int64] | None]:
+        """Give each text once, and where those of the dictionary and then these went if moved."""
+        if not dictionary:
+            return self._texts, None
+        if repeats:
+            every = [*dictionary, *self._texts]
+            index = {text: k for k, text in enumerate(dict.fromkeys(every))}
+            return list(index), np.fromiter(map(index.__getitem__, every), np.int64, len(every))
+        known = {text: k for k, text in enumerate(dictionary) if text in self._index}
+        new = [text for text in self._texts if text not in known]
+        known |= {text: len(dictionary) + k for k, text in enumerate(new)}
+        moved = [known[text] for text in self._texts]
+        place = np.append(np.arange(len(dictionary)), np.array(moved, dtype=np.int64))
+        return [*dictionary, *new], place
 
     def _payload_of(self, kind: int, values: Sequence[Any]) -> Payload:
         if kind == TEXT:

@@ -16,6 +16,7 @@ __all__ = ["Dictionary"]
 Scalar = TypeVar("Scalar", bound=np.generic)
 _BYTES_A_CHARACTER = 4
 _ROOM = 1 << 10
+_BACKSLASH = 92
 
 
 class Dictionary:
@@ -30,7 +31,7 @@ class Dictionary:
     def __init__(self) -> None:
         self.is_long = False
         self._count = 0
-        self._slots = np.full(2 * _ROOM, -1, dtype=np.int64)
+        self._slots = np.full(2 * _ROOM, -1, dtype=np.int32)
         self._hashes = np.zeros(_ROOM, dtype=np.uint64)
         self._ends = np.zeros(_ROOM, dtype=np.int64)
         self._bytes = np.zeros(_ROOM, dtype=np.uint8)
@@ -67,6 +68,10 @@ class Dictionary:
         pieces = (whole[a:b] for a, b in zip(starts, ends, strict=True))
         return [_DECODE(b'"' + p + b'"') if b"\\" in p else p.decode() for p in pieces]
 
+    def repeats(self) -> bool:
+        """Say whether a text may stand twice, as one with escapes may."""
+        return bool((self._bytes == _BACKSLASH).any())
+
     def _make_room(self, times: int, size: int) -> None:
         """Grow so that as many new texts, of so many bytes in all, fit in."""
         used = int(self._ends[self._count - 1]) if self._count else 0
@@ -76,7 +81,7 @@ class Dictionary:
             return
         self._hashes = _grown(self._hashes, self._count + times)
         self._ends = _grown(self._ends, self._hashes.size)
-        self._slots = np.full(2 * self._hashes.size, -1, dtype=np.int64)
+        self._slots = np.full(2 * self._hashes.size, -1, dtype=np.int32)
         rehash(self._hashes[: self._count], self._slots)
 
 

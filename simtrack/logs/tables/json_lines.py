@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from simtrack.logs.tables.pays import pays
 from simtrack.logs.tables.roles import MARKER, USUAL
 from simtrack.logs.tables.skipping import HEAD_RECORDS, LightLines
 from simtrack.logs.tables.table import Table
+
+if TYPE_CHECKING:
+    from simtrack.logs.tables.dictionary import Dictionary
 
 __all__ = ["kept_keys", "read_json_lines"]
 
@@ -47,7 +50,7 @@ def read_json_lines(
     reader = LineReader(label, salvage=salvage)
     rows, start, line, last = _head(source, reader, wanted)
     decoder = None if rows.is_wide else LightLines.of(rows.names, rows.heavy)
-    texts: Mapping[str, Sequence[str]] = {}
+    known: dict[str, Dictionary] = {}
     if (
         decoder is not None
         and rows.names
@@ -55,18 +58,24 @@ def read_json_lines(
     ):
         from simtrack.logs.tables.scanned import add_scanned
 
-        texts, found = add_scanned(source, start, line, rows, reader, decoder)
+        known, found = add_scanned(source, start, line, rows, reader, decoder)
     else:
         found = _add_plainly(source, start, line, rows, reader, decoder)
     last = found or last
     if reader.damaged and not rows.rows:
         raise DataError(f"{label}: not one line is a whole JSON object.")
     names, dropped = kept_keys(rows.times(), wanted)
-    columns: dict[str, Sequence[Any]] = {n: rows.values(n, texts.get(n, ())) for n in names}
+    columns: dict[str, Sequence[Any]] = {n: _values(rows, n, known.pop(n, None)) for n in names}
     lost, notes = damage(reader.damaged, last, (("source", label),))
     notes += [*reader.seen.notes(), *dropped]
     lines = array("q", rows.lines().tobytes())
     return Table(label, columns, lines, Losses.of(lost), tuple(notes))
+
+
+def _values(rows: Assembly, name: str, texts: Dictionary | None) -> Sequence[Any]:
+    if texts is None:
+        return rows.values(name)
+    return rows.values(name, texts.texts(), repeats=texts.repeats())
 
 
 def _head(

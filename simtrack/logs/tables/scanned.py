@@ -34,7 +34,7 @@ _GROUP_BYTES, _FEED = 64, 10
 
 def add_scanned(
     source: Source, start: int, line: int, rows: Assembly, reader: LineReader, decoder: LightLines
-) -> tuple[dict[str, Sequence[str]], int]:
+) -> tuple[dict[str, Dictionary], int]:
     """Add all lines from `start` on.
 
     Parameters
@@ -44,8 +44,8 @@ def add_scanned(
 
     Returns
     -------
-    dict of str to texts, int
-        The dictionary of each column, and the last line that is not blank, 0 if all are.
+    dict of str to Dictionary, int
+        Those of the columns, and the last line that is not blank, 0 if all are.
     """
     plan = _Plan.of(rows)
     known = {name: Dictionary() for name in rows.names}
@@ -57,7 +57,7 @@ def add_scanned(
             _add_block(block, numbers, source, rows, reader, decoder, known)
         line += block.lines
         source.release(*block.piece)
-    return {name: found.texts() for name, found in known.items()}, last
+    return known, last
 
 
 @dataclass(frozen=True, slots=True)

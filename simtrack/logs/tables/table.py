@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.counts import Factor, Losses, group_rows, natural_order
+from simtrack.counts.factor import natural_codes
 from simtrack.errors import DataError, InputError
 from simtrack.logs.columns import METRICS_MAX, NUMBERS, composed_notes, labels
 from simtrack.logs.score_values import ScoreReader
@@ -233,7 +234,12 @@ def _labels(table: Table, column: str) -> Factor:
     if not isinstance(values, Cells):
         return labels(values)
     index, some = values.distinct()
-    coded = Factor.from_values(some) if _is_ascii(some) else labels(some)
+    if _is_ascii(some):
+        codes = natural_codes(some)
+        levels = np.empty(len(some), dtype=object)
+        levels[codes] = some
+        return Factor(tuple(levels.tolist()), codes[index])
+    coded = labels(some)
     return Factor(coded.levels, coded.codes[index])
 
 
