@@ -192,6 +192,8 @@ def _compared(records: Records, source: Source, other: Source, damage: Damage) -
     names = shared_columns(records, source.tables[0])
     if damage.donor or (outside and not zipped):
         names = tuple(name for name in names if name in CORE)
+    if damage.donor and source.kind in LINES:  # where what occurs again is a repetition
+        names = tuple(name for name in names if name != "repetition")
     rows = rows_of(records, names)
     metrics = metrics_of(source.tables[0])
     known = _known(records, source, other, damage, names)

@@ -54,6 +54,8 @@ def _object(text: str) -> tuple[dict[str, Any], str]:
         colon = _COLON.match(text, at)
         if colon is None or not isinstance(key, str):
             return found, f"key {key}"
+        if key in found:  # what closed too early spills its own keys
+            return found, f"a second {key}"
         at = colon.end()
         try:
             found[key], at = _DECODER.raw_decode(text, at)

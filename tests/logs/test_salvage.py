@@ -279,6 +279,20 @@ def test_json_that_ends_too_early_gives_its_whole_samples(log_parts, tmp_path):
         read_log(path, salvage=True)
 
 
+def test_what_closed_too_early_spills_no_keys_over_those_of_the_log(log_parts, tmp_path):
+    header, sample = log_parts
+    text = json.dumps(header() | {"samples": [sample("a", 1), sample("b", 0)]})
+    text = text.replace('"value": 0}}', '"value": 0}}}], "status": "error", "x": {')
+    path = tmp_path / "log.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError):
+        read_log(path)
+    records = read_log(path, salvage=True)
+    assert records.numbers["value"].tolist() == [1, 0]
+    assert any("breaks within a second status" in note for note in records.notes)
+    assert not any("run status is error" in note for note in records.notes)
+
+
 def test_a_cut_array_gives_its_whole_elements(tmp_path):
     path = tmp_path / "list.json"
     rows = [{"task_id": k, "trial": 0, "reward": 1.0, "info": {}, "traj": []} for k in range(4)]
