@@ -9,6 +9,7 @@ from simtrack.estimands.estimand import (
     factorial_effect,
     where,
 )
+from simtrack.estimands.interaction import factorial_interaction
 
 __all__ = [
     "CATALOGUE",
@@ -20,5 +21,6 @@ __all__ = [
     "equal_weight",
     "estimand",
     "factorial_effect",
+    "factorial_interaction",
     "where",
 ]
