@@ -80,7 +80,10 @@ def main() -> None:
         alone(options.alone)
         return
     heading(f"Tables of {options.gigabytes:g} GB, 2 kB a row")
-    rows = round(options.gigabytes * 1e9 / len(json.dumps(record(1), ensure_ascii=False).encode()))
+    lines = (json.dumps(record(row), ensure_ascii=False) for row in range(len(TEXTS)))
+    rows = round(
+        options.gigabytes * 1e9 / sum(len(line.encode()) + 1 for line in lines) * len(TEXTS)
+    )
     digests = set()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         for suffix in (".jsonl", ".csv", ".json"):
