@@ -39,6 +39,7 @@ VERBS = {
     "ingest": "All logs as one trial table: CSV, JSON lines or Parquet, losses included.",
     "export": "A trial table as CSV, JSON lines, Parquet, NetCDF counts or an Inspect log.",
     "test": "Exact tests of two levels in every group, adjusted for the family.",
+    "fit": "Mixed models and estimating equations on clustered scores.",
     "monitor": "What may be said of a running study, however often one looks.",
     "init": "Write a commented study to start from, one for each shape of the papers.",
     "simulate": "Draw a study that was never paid for, to rehearse the analysis on.",

@@ -1,0 +1,304 @@
+"""Models on clustered scores by name: the same table for each of them, group by group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from simtrack.analysis.scope import find_factor, has_metrics, prepared
+from simtrack.counts import Factor, Losses, Totals
+from simtrack.errors import InputError
+from simtrack.estimands import RATE, Contrast, Estimand, Unavailable
+from simtrack.estimands import estimand as look_up
+from simtrack.inference.firth import Firth, firth
+from simtrack.inference.gee import Gee, gee
+from simtrack.inference.linear_mixed import LinearMixed, linear_mixed
+from simtrack.inference.logistic_mixed import LogisticMixed, logistic_mixed
+from simtrack.inference.model_design import terms_of
+from simtrack.inference.model_table import ModelTable, model_table
+from simtrack.options import (
+    Correlation,
+    GeeCovariance,
+    MissingCluster,
+    MixedCriterion,
+    ModelName,
+    choice,
+)
+from simtrack.records import Records, is_binary
+from simtrack.taxonomy import STAGES
+from simtrack.validate import confidence_level
+
+__all__ = ["DESIGNS", "Fit", "Fits", "NamedDesign", "fit"]
+
+Fitted: TypeAlias = Gee | LinearMixed | LogisticMixed | Firth
+
+
+@dataclass(frozen=True, slots=True)
+class NamedDesign:
+    """A design of the papers by name: its formula, what it is fitted to, and its slope.
+
+    `numeric` names columns of 0 and 1 that the design derives from others.
+    """
+
+    formula: str
+    estimand: str
+    numeric: tuple[str, ...]
+    meaning: str
+
+
+#: Designs that have a name.
+DESIGNS: dict[str, NamedDesign] = {
+    "stage-gap": NamedDesign(
+        "intermediate", "adherence", ("intermediate",),
+        "StageIF: clean ~ intermediate + (1 | scenario), one fit a deployment (--by model)",
+    ),
+    "pooled-stage-gap": NamedDesign(
+        "intermediate + model", "adherence", ("intermediate",),
+        "StageIF: the same over all deployments, with their fixed effects",
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """One model in one group."""
+
+    labels: tuple[str, ...]
+    model: ModelName
+    table: ModelTable
+    result: Fitted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fits:
+    """What do the models say, group by group?
+
+    Attributes
+    ----------
+    formula, what, cluster : str
+        The design, the score or estimand, and the resampling unit.
+    by : tuple of str
+    level : float
+    rows : tuple of Fit
+        Groups in order, and in each the models in the order asked for.
+    losses : Losses
+    notes : tuple of str
+    """
+
+    formula: str
+    what: str
+    cluster: str
+    by: tuple[str, ...]
+    level: float
+    rows: tuple[Fit, ...]
+    losses: Losses
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain data with a schema id."""
+        return {
+            "schema": "simtrack.fit/1",
+            "formula": self.formula,
+            "what": self.what,
+            "cluster": self.cluster,
+            "by": list(self.by),
+            "level": self.level,
+            "fits": [
+                {"labels": dict(zip(self.by, row.labels, strict=True)), "model": row.model,
+                 "fit": row.result.to_dict()}
+                for row in self.rows
+            ],
+            "left_out": self.losses.by_kind(),
+            "notes": list(self.notes),
+        }  # fmt: skip
+
+
+def fit(
+    records: Records,
+    formula: str | None = None,
+    *,
+    design: str | None = None,
+    models: Sequence[ModelName] = ("gee",),
+    by: Sequence[str] = (),
+    cluster: str | None = None,
+    estimand: Estimand | str | None = None,
+    reference: Mapping[str, str] | None = None,
+    numeric: Sequence[str] = (),
+    slope: str | None = None,
+    crossed: str | None = None,
+    correlation: Correlation = "exchangeable",
+    covariance: GeeCovariance = "mancl-derouen",
+    criterion: MixedCriterion = "REML",
+    nodes: int | None = None,
+    level: float = 0.95,
+    missing_cluster: MissingCluster = "refuse",
+) -> Fits:
+    """How do scores depend on a design, if trials come in clusters?
+
+    Parameters
+    ----------
+    records : Records
+        Of one metric.
+    formula : str
+        Columns joined by +, : and *: "stage * arm". Or a named `design` in its place.
+    design : str, optional
+        One of `DESIGNS`.
+    models : sequence of {"gee", "lmm", "glmm", "firth"}
+        Logistic estimating equations; linear and logistic mixed models with a random intercept;
+        Firth's penalised logistic regression, which takes trials as independent.
+    by : sequence of str
+        One fit in each group.
+    cluster : str, optional
+    estimand : Estimand or its name, optional
+        What counts as a success among which trials; passes over trials if not given.
+    reference : mapping of column to level, optional
+    numeric : sequence of str
+        Columns whose labels are numbers.
+    slope : str, optional
+        A column of the design whose effect differs by cluster too (lmm, glmm).
+    crossed : str, optional
+        A factor with random effects of its own, crossed with the clusters (glmm, by Laplace).
+    correlation, covariance
+        Of gee.
+    criterion
+        Of lmm.
+    nodes
+        Of glmm.
+    level, missing_cluster
+        As in `estimate`.
+
+    Raises
+    ------
+    InputError, DataError
+        No or two formulas; columns that are not there; options that no asked model has.
+
+    Examples
+    --------
+    >>> rows = {"unit": list("aaaabbbbccccdddd"), "arm": ["x", "x", "y", "y"] * 4,
+    ...         "value": [1, 0, 1, 1, 0, 0, 1, 0, 1, 1, 1, 1, 0, 1, 1, 0]}
+    >>> found = fit(Records.from_columns(rows), "arm", models=("lmm",))
+    >>> found.rows[0].result.coefficients.estimate.round(4).tolist()
+    [0.5, 0.25]
+    """
+    confidence_level("level", level)
+    for model in models:
+        choice("models", model, ModelName)
+    if not models:
+        raise InputError("models", "at least one")
+    named = _design(formula, design)
+    if named is not None:
+        formula, estimand = named.formula, estimand or named.estimand
+        numeric = (*numeric, *named.numeric)
+    assert formula is not None
+    _refuse_idle(models, slope, crossed, nodes)
+    records, unit = prepared(records, cluster)
+    if has_metrics(records) and len(records.factors["metric"].compact().levels) > 1:
+        shown = ", ".join(records.factors["metric"].compact().levels)
+        raise InputError("metric", "one, as a model is of one", shown, cure="Use --metric.")
+    if named is not None and "intermediate" in named.numeric:
+        records = _with_intermediate(records)
+    groups = tuple(dict.fromkeys(find_factor(records, name) for name in by))
+    used = list(dict.fromkeys(n for term in terms_of(formula) for n in term))
+    for name in used:
+        records.factor(name)
+    keep = [] if crossed is None else [find_factor(records, crossed)]
+    columns = list(dict.fromkeys((*used, *keep)))
+    both = sorted(set(columns) & set(groups))
+    if both:
+        raise InputError("by", "of columns that are not in the formula", ", ".join(both))
+    how: dict[str, Any] = {"slope": slope, "crossed": crossed, "correlation": correlation,
+                           "covariance": covariance, "criterion": criterion, "nodes": nodes,
+                           "level": level}  # fmt: skip
+    rows: list[Fit] = []
+    losses = Losses()
+    title = ""
+    for labels, part in _parts(records, groups):
+        totals, title = _totals(part, estimand, columns, unit, missing_cluster)
+        table = model_table(totals, formula, reference=reference, numeric=numeric, keep=keep)
+        rows += [Fit(labels, model, table, _fitted(model, table, how)) for model in models]
+        losses = losses + totals.losses
+    notes = tuple(records.notes)
+    return Fits(formula, title, unit, groups, level, tuple(rows), losses, notes)
+
+
+def _design(formula: str | None, design: str | None) -> NamedDesign | None:
+    if (formula is None) == (design is None):
+        cure = f"Give a formula, or a design of {', '.join(DESIGNS)}."
+        raise InputError("formula", "given, or a design instead", formula or "neither", cure=cure)
+    if design is None:
+        return None
+    if design not in DESIGNS:
+        raise InputError("design", f"one of {', '.join(DESIGNS)}", repr(design))
+    return DESIGNS[design]
+
+
+def _refuse_idle(
+    models: Sequence[str], slope: str | None, crossed: str | None, nodes: int | None
+) -> None:
+    """Refuse an option that none of the models has."""
+    for name, value, having in (("slope", slope, {"lmm", "glmm"}), ("crossed", crossed, {"glmm"}),
+                                ("nodes", nodes, {"glmm"})):  # fmt: skip
+        if value is not None and not having & set(models):
+            raise InputError(name, f"given with {' or '.join(sorted(having))}", value)
+
+
+def _with_intermediate(records: Records) -> Records:
+    """Say of every row with a stage whether it is one before completion."""
+    stage = records.factor("stage")
+    codes = [1 if level in STAGES[:-1] else 0 if level == STAGES[-1] else -1
+             for level in stage.levels]  # fmt: skip
+    derived = Factor(("0", "1"), np.array([*codes, -1], dtype=np.int32)[stage.codes])
+    return records.with_factors(intermediate=derived)
+
+
+def _totals(
+    records: Records,
+    estimand: Estimand | str | None,
+    columns: Sequence[str],
+    unit: str,
+    missing: MissingCluster,
+) -> tuple[Totals, str]:
+    """Give numerators and denominators by cluster and pattern, and what they are of."""
+    if not is_binary(records):
+        if estimand is not None:
+            raise InputError("estimand", "left out where scores are numbers", str(estimand))
+        sums = records.sums(cluster=unit, by=columns, missing_cluster=missing)
+        return sums.totals(columns), "mean score"
+    what = look_up(estimand) if isinstance(estimand, str) else estimand or RATE
+    if isinstance(what, Contrast | Unavailable):
+        raise InputError("estimand", "a ratio of counts", what.name)
+    needed = [f for c in (*what.where, *what.among) for f in c.factors]
+    names = list(dict.fromkeys((*columns, *needed)))
+    counts = records.counts(cluster=unit, by=names, missing_cluster=missing)
+    return what.totals(counts, columns), what.name
+
+
+def _parts(records: Records, groups: tuple[str, ...]) -> list[tuple[tuple[str, ...], Records]]:
+    """Split the table by groups, in the order of their levels; rows without a label are one."""
+    if not groups:
+        return [((), records)]
+    factors = [records.factors[name].with_missing_named() for name in groups]
+    codes = np.stack([f.codes for f in factors], axis=1)
+    found = []
+    for group in np.unique(codes, axis=0):
+        rows = (codes == group).all(axis=1)
+        labels = tuple(f.levels[c] for f, c in zip(factors, group.tolist(), strict=True))
+        found.append((labels, records.take(rows)))
+    return found
+
+
+def _fitted(name: ModelName, table: ModelTable, how: Mapping[str, Any]) -> Fitted:
+    level = how["level"]
+    if name == "gee":
+        return gee(table, correlation=how["correlation"], covariance=how["covariance"],
+                   level=level)  # fmt: skip
+    if name == "lmm":
+        return linear_mixed(table, slope=how["slope"], criterion=how["criterion"], level=level)
+    if name == "firth":
+        return firth(table, level=level)
+    crossed = how["crossed"]
+    return logistic_mixed(table, slope=None if crossed else how["slope"], crossed=crossed,
+                          nodes=how["nodes"], level=level)  # fmt: skip

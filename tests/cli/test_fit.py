@@ -1,0 +1,114 @@
+"""`simtrack fit`: models on a trial table, typed as a user would."""
+
+from __future__ import annotations
+
+import pytest
+
+from simtrack.agents.presets import preset_agent
+from simtrack.analysis.fit import fit
+from simtrack.counts import Factor
+from simtrack.design import Design
+from simtrack.errors import InputError
+from simtrack.inference.gee import gee
+from simtrack.inference.linear_mixed import linear_mixed
+from simtrack.inference.model_table import ModelTable
+from simtrack.logs import write_trials
+from simtrack.records import Records
+from simtrack.taxonomy import STAGES
+
+MODELS = ("gpt-5.5", "glm-5.1")
+
+
+@pytest.fixture(scope="module")
+def study() -> Records:
+    parts = []
+    for name in MODELS:
+        agent = preset_agent(f"stageif/{name}")
+        drawn = agent.records(Design(12, 10, {"stage": STAGES}), seed=1)
+        parts.append(drawn.with_factors(model=Factor.constant(name, len(drawn))))
+    return Records.concatenate(parts)
+
+
+def test_a_named_design_is_fitted_in_each_group_as_the_functions_fit_it(study) -> None:
+    found = fit(study, design="stage-gap", models=("gee", "lmm"), by=("model",), cluster="cluster")
+    assert [(r.labels, r.model) for r in found.rows] == [
+        (("glm-5.1",), "gee"), (("glm-5.1",), "lmm"), (("gpt-5.5",), "gee"), (("gpt-5.5",), "lmm"),
+    ]  # fmt: skip
+    mine = study.select(model="gpt-5.5")
+    counts = mine.counts(cluster="cluster", by=("duty", "stage"))
+    from simtrack.estimands import estimand
+
+    clean = estimand("adherence").totals(counts, "stage")
+    n, passed = clean.denominator, clean.numerator
+    order = [c[0] for c in clean.conditions]
+    design = [[1.0, float(stage != "COMPLETED")] for stage in order]
+    table = ModelTable.from_arrays(n, passed, design, names=("intercept", "intermediate"))
+    for row, function in ((found.rows[2], gee), (found.rows[3], linear_mixed)):
+        wanted = function(table).coefficients
+        assert row.result.coefficients.names == wanted.names
+        # Patterns are pooled in another order, so sums differ in their last digits.
+        assert row.result.coefficients.estimate == pytest.approx(wanted.estimate, abs=1e-9)
+        assert row.result.coefficients.standard_error == pytest.approx(
+            wanted.standard_error, abs=1e-9
+        )
+
+
+def test_text_json_and_reference(simtrack, study) -> None:
+    write_trials(study, "s.csv")
+    done = simtrack("fit", "s.csv", "--formula", "stage", "--estimand", "adherence", "--model",
+                    "glmm", "--by", "model", "--reference", "stage=COMPLETED", "--cluster",
+                    "cluster")  # fmt: skip
+    assert done.code == 0
+    assert "adherence ~ stage; clusters: cluster" in done.out
+    assert "stage[POST_OBS]" in done.out
+    assert "Averaged over clusters:" in done.out
+    assert "random intercept only" in done.out
+    again = simtrack("fit", "s.csv", "--formula", "stage", "--estimand", "adherence", "--json",
+                     "--cluster", "cluster")  # fmt: skip
+    fitted = again.json["fits"][0]
+    assert (again.json["schema"], fitted["model"]) == ("simtrack.fit/1", "gee")
+    assert fitted["fit"]["coefficients"][0]["name"] == "intercept"
+
+
+def test_separation_is_said_and_firth_is_the_cure(simtrack) -> None:
+    import pathlib
+
+    rows = ["unit,arm,value"]
+    rows += [f"u{k % 4},x,{int(k % 3 == 0)}" for k in range(24)]
+    rows += [f"u{k % 4},y,1" for k in range(24)]
+    pathlib.Path("t.csv").write_text("\n".join(rows) + "\n")
+    done = simtrack("fit", "t.csv", "--formula", "arm", "--model", "gee", "--model", "firth",
+                    "--json")  # fmt: skip
+    assert done.code == 0
+    first, second = done.json["fits"]
+    assert first["fit"]["status"] == "separated"
+    assert first["fit"]["coefficients"][1]["estimate"] is None
+    assert first["fit"]["notes"]
+    assert second["fit"]["status"] == "converged"
+    assert second["fit"]["coefficients"][1]["estimate"] > 0
+
+
+def test_refusals(simtrack, study) -> None:
+    write_trials(study, "s.csv")
+    for options, told in (
+        ((), "formula must be given, or a design instead"),
+        (("--design", "gap"), "design must be one of stage-gap"),
+        (("--formula", "stge"), "Did you mean stage?"),
+        (("--formula", "stage", "--slope", "stage"), "slope must be given with glmm or lmm"),
+        (("--formula", "stage", "--by", "stage"), "by must be of columns that are not in the"),
+        (("--formula", "stage", "--estimand", "stage_gap"), "estimand must be a ratio of counts"),
+    ):
+        done = simtrack("fit", "s.csv", *options, "--cluster", "cluster")
+        assert done.code == 2, options
+        assert told in done.err, done.err
+        assert done.err.count("\n") == 1
+
+
+def test_numeric_scores_are_fitted_by_a_linear_model() -> None:
+    rows = {"unit": ["a", "a", "b", "b", "c", "c"] * 2, "arm": ["x", "y"] * 6,
+            "value": [0.2, 0.5, 0.1, 0.6, 0.4, 0.4, 0.3, 0.5, 0.2, 0.7, 0.3, 0.6]}  # fmt: skip
+    found = fit(Records.from_columns(rows), "arm", models=("lmm",))
+    assert found.what == "mean score"
+    assert found.rows[0].result.coefficients.estimate[1] == pytest.approx(0.3)
+    with pytest.raises(InputError, match=r"0 and 1|0/1|binary"):
+        fit(Records.from_columns(rows), "arm", models=("gee",))
