@@ -175,7 +175,8 @@ def natural_codes(labels: Sequence[str]) -> NDArray[np.int32]:
 
 def _key_of(labels: Sequence[str]) -> Callable[[str], Any] | None:
     """Choose by what labels are compared; None where that is the text itself."""
-    if len({label.translate(_SHAPE) for label in labels}) == 1:
+    shapes = "\n".join(labels).translate(_SHAPE).split("\n")
+    if len(shapes) == len(labels) and len(set(shapes)) == 1:
         return None  # digits in the same places
     if any(len(label) > _LONG or _MARKS.search(label) for label in labels):
         return _natural_key

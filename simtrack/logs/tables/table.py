@@ -225,7 +225,7 @@ def _some(values: Sequence[Any]) -> Sequence[Any]:
 
 def _is_ascii(values: Sequence[Any]) -> bool:
     """Say whether a column holds texts that Unicode's normal forms leave as they are."""
-    return all(type(value) is str for value in values) and "".join(values).isascii()
+    return set(map(type, values)) == {str} and "".join(values).isascii()
 
 
 def _labels(table: Table, column: str) -> Factor:
