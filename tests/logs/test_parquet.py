@@ -165,3 +165,31 @@ def test_gpqa_has_its_golden_numbers(shared):
     paired = difference.std(ddof=1) / math.sqrt(difference.size)
     assert abs(difference.mean()) == pytest.approx(0.0586, abs=5e-5)
     assert paired == pytest.approx(0.02779, abs=5e-6)
+
+
+@pytest.mark.parametrize("suffix", ["arrow", "parquet"])
+def test_flipped_bits_are_refused_in_one_line_or_leave_a_table(tmp_path, suffix):
+    import random
+
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import ipc, parquet
+
+    rows = {"id": [f"q{k}" for k in range(40)], "score": [float(k % 2) for k in range(40)]}
+    table, path = arrow.table(rows), tmp_path / f"m.{suffix}"
+    if suffix == "parquet":
+        parquet.write_table(table, path, write_page_checksum=True)
+    else:
+        with arrow.OSFile(str(path), "wb") as file, ipc.new_file(file, table.schema) as out:
+            out.write_table(table)
+    raw, rng, refused = path.read_bytes(), random.Random(5), 0
+    for _ in range(300):
+        damaged = bytearray(raw)
+        for _ in range(rng.randrange(1, 4)):
+            damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
+        path.write_bytes(damaged)
+        try:
+            read_log(path)
+        except (DataError, InputError) as error:
+            refused += 1
+            assert "\n" not in str(error)
+    assert refused > 100

@@ -59,8 +59,10 @@ def read_arrow(path: Path, label: str, wanted: Collection[str] = ()) -> Table:
         with arrow.memory_map(str(path)) as source:
             table = ipc.open_file(source).read_all()
             names, notes = _kept(table.column_names, wanted)
-            return _table(table.select(names), label, notes)
-    except (arrow.ArrowException, OSError, ValueError) as error:
+            table = table.select(names)
+            table.validate(full=True)  # offsets that lead outside a buffer are found here alone
+            return _table(table, label, notes)
+    except (arrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"{label}: is not a whole Arrow file: {_first_line(error)}.") from None
