@@ -42,6 +42,7 @@ def read_parquet(path: Path, label: str, wanted: Collection[str] = ()) -> Table:
                 f"{label}: would unpack to {unpacked / 1e9:.1f} GB; the cap is "
                 f"{UNPACKED_MAX_BYTES / 1e9:.1f} GB. Write fewer columns or rows."
             )
+        _refuse_twice(file.schema_arrow.names, label)
         names, notes = _kept(list(file.schema_arrow.names), wanted)
         return _table(file.read(columns=names), label, notes)
     except (arrow.ArrowException, OSError, ValueError) as error:
@@ -58,6 +59,7 @@ def read_arrow(path: Path, label: str, wanted: Collection[str] = ()) -> Table:
     try:
         with arrow.memory_map(str(path)) as source:
             table = ipc.open_file(source).read_all()
+            _refuse_twice(table.column_names, label)
             names, notes = _kept(table.column_names, wanted)
             table = table.select(names)
             table.validate(full=True)  # offsets that lead outside a buffer are found here alone
@@ -84,12 +86,14 @@ def _kept(names: list[str], wanted: Collection[str]) -> tuple[list[str], list[st
     return known, [f"{len(left)} of {len(names)} columns left out: {listed(left, 5)}"]
 
 
-def _table(table: Any, label: str, notes: list[str]) -> Table:
-    names = list(table.column_names)
+def _refuse_twice(names: list[str], label: str) -> None:
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise DataError(f"{label}: two columns are named {min(twice)!r}. Rename one of them.")
-    columns = {name: table.column(name).to_pylist() for name in names}
+
+
+def _table(table: Any, label: str, notes: list[str]) -> Table:
+    columns = {name: table.column(name).to_pylist() for name in table.column_names}
     return Table(label, columns, range(1, table.num_rows + 1), Losses(), tuple(notes))
 
 
