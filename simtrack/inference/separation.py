@@ -14,7 +14,7 @@ from simtrack.inference.model_logistic import binary_only
 from simtrack.inference.model_table import ModelTable
 from simtrack.options import Computation, Guarantee
 
-__all__ = ["Separation", "separation"]
+__all__ = ["Separation", "separated_studies", "separation"]
 
 Floats = NDArray[np.float64]
 Kind = Literal["none", "quasi-complete", "complete"]
@@ -97,27 +97,64 @@ def separation(table: ModelTable) -> Separation:
     """
     binary_only(table, "separation")
     n, total = table.n.sum(axis=0), table.totals.sum(axis=0)
-    used = n > 0
-    scale = np.abs(table.design[used]).max(axis=0)
-    x = table.design / scale
-    basis = _free(x[used & (total > 0) & (total < n)])
-    pure = used & ((total == 0) | (total == n))
-    sign = np.where(total[pure] > 0, 1.0, -1.0)
-    rows = np.einsum("k,kj,ji->ki", sign, x[pure], basis)
-    direction, apart = _cone(rows)
-    full = np.einsum("ji,i->j", basis, direction) / scale
+    full, apart = _direction(n, total, table.design)
     if not apart.any():
         return Separation("none", np.zeros(len(table.names)), {}, ())
+    scale = np.abs(table.design[n > 0]).max(axis=0)
     size = np.abs(full * scale).max()
     infinite = {
         name: math.copysign(math.inf, value)
         for name, value, s in zip(table.names, full.tolist(), scale.tolist(), strict=True)
         if abs(value * s) > _ZERO * size
     }
-    kind: Kind = "complete" if apart.sum() == used.sum() else "quasi-complete"
-    place = np.flatnonzero(pure)[apart]
-    patterns = tuple(table.patterns[k] for k in place.tolist())
+    kind: Kind = "complete" if apart.sum() == (n > 0).sum() else "quasi-complete"
+    patterns = tuple(table.patterns[k] for k in np.flatnonzero(apart).tolist())
     return Separation(kind, full / size, infinite, patterns, _notes(kind, infinite))
+
+
+def separated_studies(n: Floats, total: Floats, design: Floats) -> NDArray[np.bool_]:
+    """Which of many studies have a separated table?
+
+    Parameters
+    ----------
+    n : float64 array, shape (1 or studies, clusters, patterns)
+    total : float64 array, shape (studies, clusters, patterns)
+    design : float64 array, shape (patterns, columns)
+
+    Notes
+    -----
+    Only which patterns never succeed, never fail or are never tried matters, so each such picture
+    is looked at once.
+    """
+    trials, success = np.broadcast_to(n.sum(axis=1), total.sum(axis=1).shape), total.sum(axis=1)
+    picture = np.where(success == 0.0, 1, 0) + np.where(success == trials, 2, 0)
+    if not picture.any():
+        return np.zeros(len(total), dtype=bool)
+    seen, place = np.unique(picture, axis=0, return_inverse=True)
+    count = np.array([1.0, 1.0, 2.0, 0.0]), np.array([0.5, 0.0, 2.0, 0.0])
+    found = [
+        bool((row > 0).any() and _direction(count[0][row], count[1][row], design)[1].any())
+        for row in seen
+    ]
+    return np.array(found, dtype=bool)[place.reshape(-1)]
+
+
+def _direction(n: Floats, total: Floats, design: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Give a direction of separation and the patterns that it tells apart; none of either."""
+    used, p = n > 0, design.shape[1]
+    nothing = np.zeros(len(n), dtype=bool)
+    if not used.any():
+        return np.zeros(p), nothing
+    scale = np.abs(design[used]).max(axis=0)
+    scale = np.where(scale > 0.0, scale, 1.0)
+    x = design / scale
+    basis = _free(x[used & (total > 0) & (total < n)])
+    pure = used & ((total == 0) | (total == n))
+    sign = np.where(total[pure] > 0, 1.0, -1.0)
+    direction, apart = _cone(np.einsum("k,kj,ji->ki", sign, x[pure], basis))
+    told = nothing.copy()
+    told[np.flatnonzero(pure)[apart]] = True
+    return np.asarray(np.einsum("ji,i->j", basis, direction) / scale), told
 
 
 def _notes(kind: Kind, infinite: dict[str, float]) -> tuple[str, ...]:
