@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.inference.incomplete_beta import beta_cdf, beta_quantile
-from simtrack.inference.posterior_panels import Panels, legendre_values
+from simtrack.inference.posterior_panels import Panels, legendre_integrals, legendre_values
 from simtrack.options import Computation
 
 __all__ = ["BetaLaw", "Law", "PanelLaw", "Scale"]
@@ -106,12 +106,15 @@ class PanelLaw:
     scale : "identity" or "logit"
     support : pair of float
         Of the quantity.
+    ends : pair of float
+        Probability below and above all panels (of a logit scale): of 0 and 1 to all digits.
     """
 
     panels: Panels
     values: Floats
     scale: Scale
     support: tuple[float, float]
+    ends: tuple[float, float]
     mean: float
     sd: float
     computation: Computation
@@ -124,10 +127,14 @@ class PanelLaw:
         values: Floats,
         scale: Scale = "identity",
         support: tuple[float, float] = (-math.inf, math.inf),
+        ends: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         values = values / float((panels.weights * values).sum())
-        mass, x = panels.weights * values, _forward(panels.nodes, scale)
-        mean = float((mass * x).sum())
+        body = 1.0 - ends[0] - ends[1]
+        mass, x = body * panels.weights * values, _forward(panels.nodes, scale)
+        mean = float((mass * x).sum()) + ends[1]
+        square = float((mass * (x - mean) ** 2).sum())
+        square += ends[0] * mean**2 + ends[1] * (1.0 - mean) ** 2
         series = panels.coefficients(values)
         fields = {
             "panels": panels,
@@ -135,7 +142,8 @@ class PanelLaw:
             "scale": scale,
             "support": (0.0, 1.0) if scale == "logit" else support,
             "mean": mean,
-            "sd": math.sqrt(max(float((mass * (x - mean) ** 2).sum()), 0.0)),
+            "sd": math.sqrt(square),
+            "ends": ends,
             "computation": "quadrature",
             "_series": series,
             "_running": panels.running(series),
@@ -145,12 +153,17 @@ class PanelLaw:
 
     def cdf(self, x: Floats) -> Floats:
         """Give P(X <= x)."""
-        return self._below(self._variable(x))
+        below, above = self.ends
+        found = below + (1.0 - below - above) * self._below(self._variable(x))
+        if self.scale == "logit":
+            value = np.asarray(x, dtype=np.float64)
+            found = np.where(value < 0.0, 0.0, np.where(value >= 1.0, 1.0, found))
+        return np.asarray(found)
 
     def density(self, x: Floats) -> Floats:
         """Give the density of the quantity at x; 0 beyond the panels."""
         w = self._variable(x)
-        found = np.maximum(self._height(w), 0.0)
+        found = (1.0 - sum(self.ends)) * np.maximum(self._height(w), 0.0)
         found[(w < self.panels.edges[0]) | (w > self.panels.edges[-1])] = 0.0
         if self.scale == "logit":
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -161,7 +174,8 @@ class PanelLaw:
     def quantile(self, p: Floats) -> Floats:
         """Give the x with P(X <= x) = p: Newton's steps kept inside the panel of p."""
         share = np.asarray(p, dtype=np.float64)
-        target = share * self._running[-1]
+        inner = np.clip((share - self.ends[0]) / (1.0 - sum(self.ends)), 0.0, 1.0)
+        target = inner * self._running[-1]
         last = self.panels.edges.size - 2
         panel = np.clip(np.searchsorted(self._running, target, side="right") - 1, 0, last)
         low, high = self.panels.edges[panel].copy(), self.panels.edges[panel + 1].copy()
@@ -179,8 +193,8 @@ class PanelLaw:
                 break
         x = _forward(w, self.scale)
         bottom, top = self.support
-        x = np.where(share <= 0.0, bottom if math.isfinite(bottom) else x, x)
-        return np.asarray(np.where(share >= 1.0, top if math.isfinite(top) else x, x))
+        x = np.where(inner <= 0.0, bottom if math.isfinite(bottom) else x, x)
+        return np.asarray(np.where(inner >= 1.0, top if math.isfinite(top) else x, x))
 
     def _variable(self, x: Floats) -> Floats:
         value = np.asarray(x, dtype=np.float64)
@@ -192,11 +206,8 @@ class PanelLaw:
 
     def _below(self, w: Floats) -> Floats:
         panel, place = self.panels.locate(w)
-        p = legendre_values(place, self.values.shape[1] + 1)
-        degree = np.arange(1, self.values.shape[1])
-        rest = (p[2:] - p[:-2]) / (2.0 * degree + 1.0).reshape(-1, *[1] * np.ndim(w))
         series = np.moveaxis(self._series[panel], -1, 0)
-        part = series[0] * (place + 1.0) + (series[1:] * rest).sum(axis=0)
+        part = (series * legendre_integrals(place)).sum(axis=0)
         half = 0.5 * np.diff(self.panels.edges)[panel]
         found: Floats = np.clip((self._running[panel] + half * part) / self._running[-1], 0.0, 1.0)
         return found

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from simtrack.errors import InputError
 
-__all__ = ["ORDER", "Panels", "legendre_values", "settled_panels"]
+__all__ = ["ORDER", "Panels", "legendre_integrals", "legendre_values", "settled_panels"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -25,6 +25,7 @@ ORDER = 16
 SETTLED = 1e-14
 _PANELS_MAX = 4000
 _DEPTH_MAX = 60
+_BISECTIONS = 52
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,17 +87,36 @@ class Panels:
         panel, place = self.locate(x)
         return panel, np.einsum("j...,jk->...k", legendre_values(place), _rule()[2])
 
-    def unsettled(self, values: Floats) -> NDArray[np.bool_]:
+    def quantiles(self, values: Floats, shares: Floats) -> Floats:
+        """Give one quantile of each of several densities, shape (densities, panels, ORDER)."""
+        series = self.coefficients(values)
+        running = self.running(series)
+        target = shares * running[:, -1]
+        rows, last = np.arange(shares.size), self.edges.size - 2
+        panel = np.clip((running <= target[:, None]).sum(axis=1) - 1, 0, last)
+        own, rest = series[rows, panel].T, target - running[rows, panel]
+        half = 0.5 * np.diff(self.edges)[panel]
+        low, high = np.full(shares.size, -1.0), np.ones(shares.size)
+        for _ in range(_BISECTIONS):
+            place = 0.5 * (low + high)
+            below = half * (own * legendre_integrals(place)).sum(axis=0) < rest
+            low, high = np.where(below, place, low), np.where(below, high, place)
+        found: Floats = self.edges[panel] + half * (1.0 + 0.5 * (low + high))
+        return found
+
+    def unsettled(self, values: Floats, settled: float) -> NDArray[np.bool_]:
         """Which panels are too wide for these values, shape (..., panels, ORDER)?"""
         tail = np.abs(self.coefficients(values)[..., -2:]).sum(axis=-1) * np.diff(self.edges)
         mass = np.abs(self.weights * values).sum(axis=(-1, -2))
-        wide = (tail > SETTLED * mass[..., None]).reshape(-1, self.edges.size - 1)
+        wide = (tail > settled * mass[..., None]).reshape(-1, self.edges.size - 1)
         found: NDArray[np.bool_] = wide.any(axis=0)
         return found
 
 
 def settled_panels(
-    function: Callable[[Floats], Floats], edges: Sequence[float] | Floats
+    function: Callable[[Floats], Floats],
+    edges: Sequence[float] | Floats,
+    settled: float = SETTLED,
 ) -> tuple[Panels, Floats]:
     """Halve panels until the function, values of shape (..., nodes), is resolved on all of them.
 
@@ -121,7 +141,7 @@ def settled_panels(
         shaped = values.reshape(*values.shape[:-1], len(new), ORDER)
         known |= {keys[k]: shaped[..., at, :] for at, k in enumerate(new)}
         table = np.stack([known[key] for key in keys], axis=-2)
-        wide = panels.unsettled(table)
+        wide = panels.unsettled(table, settled)
         if not wide.any():
             return panels, table
         if ends.size > _PANELS_MAX:
@@ -138,6 +158,16 @@ def legendre_values(t: Floats, count: int = ORDER) -> Floats:
         found[1] = t
     for j in range(2, count):
         found[j] = ((2 * j - 1) * t * found[j - 1] - (j - 1) * found[j - 2]) / j
+    return found
+
+
+def legendre_integrals(t: Floats) -> Floats:
+    """Give the integrals of P_0 to P_{ORDER-1} from -1 to t, shape (ORDER, *t.shape)."""
+    p = legendre_values(t, ORDER + 1)
+    found = np.empty((ORDER, *np.shape(t)))
+    found[0] = t + 1.0
+    degree = np.arange(1, ORDER).reshape(-1, *[1] * np.ndim(t))
+    found[1:] = (p[2:] - p[:-2]) / (2.0 * degree + 1.0)
     return found
 
 
