@@ -5,24 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
-from pathlib import Path
 
-from simtrack.counts import Factor
-from simtrack.errors import DataError, InputError
-from simtrack.logs.columns import listed
+from simtrack.errors import InputError
 from simtrack.logs.formats import Request
-from simtrack.logs.many import Job, Watcher, attempts
-from simtrack.logs.opening import open_one, told_together
-from simtrack.logs.paths import PathLike, as_path, expand, source_labels
-from simtrack.logs.repeats import Part, fullest, once, repeated_runs, repeated_trials
-from simtrack.logs.trials import is_trial_table
+from simtrack.logs.many import Watcher
+from simtrack.logs.opening import as_trials, open_one
+from simtrack.logs.paths import PathLike, as_path
+from simtrack.logs.repeats import repeated_runs, repeated_trials
+from simtrack.logs.together import read_together
 from simtrack.options import Detail, choice
 from simtrack.records import Records
 
 __all__ = ["read_log", "read_logs"]
-
-#: Reasons of refusal that one message holds, and files that it names for each.
-_MOST_TOLD, _MOST_NAMED = 12, 20
 
 
 def read_log(
@@ -80,7 +74,7 @@ def read_log(
     """
     request = _request(map, metric, scores, detail, salvage)
     file = as_path(path)
-    return open_one(file, file.name, request)
+    return open_one(file, file.name, request, as_trials)
 
 
 def read_logs(
@@ -128,82 +122,13 @@ def read_logs(
         No file at all; or files that cannot be read, all of them in one message.
     """
     request = _request(map, metric, scores, detail, salvage)
-    files, again = expand(paths)
-    files, aside = _without(files, leave_out)
-    again += aside
-    names = source_labels([file for file, _ in files])
-    jobs = [(file, name, named, request) for (file, named), name in zip(files, names, strict=True)]
-    tried = attempts(jobs, executor, progress)
-    refused = [(a.label, a.refused) for a in tried if a.refused]
-    if refused and not skip_refused:
-        raise DataError(_refusal(refused, len(files)))
-    lacking = [a for a in tried if a.lacking]
-    if lacking and not any(a.records is not None for a in tried):
-        last = next(job for job in reversed(jobs) if job[1] == lacking[-1].label)
-        open_one(last[0], last[1], request)  # raises, naming the metrics that there are
-    parts = [
-        _part(job, a.records, alone=len(jobs) == 1)
-        for job, a in zip(jobs, tried, strict=True)
-        if a.records is not None
-    ]
-    passed = told_together([(a.label, a.unknown) for a in tried if a.unknown])
-    passed += [
-        f"skipped, with all trials in it: {told}" for told in told_together(refused, _MOST_NAMED)
-    ]
-    if lacking:
-        shown = listed([a.label for a in lacking])
-        have = "files have" if len(lacking) > 1 else "file has"
-        passed.append(f"{len(lacking)} {have} no metric {metric}: {shown}")
-    parts, twice = once(parts)
-    parts, aside = _trials_alone(parts)
-    fuller: list[str] = []
-    if latest:
-        parts, fuller = fullest(parts)
-    passed += [*twice, *aside, *fuller]
-    if not parts:
-        raise DataError(f"no log among {len(files)} files: {' | '.join(passed)}")
-    records = Records.concatenate([part.records for part in parts])
-    notes = (*records.notes, *again, *passed, *repeated_runs(parts), *repeated_trials(records))
-    return replace(records, notes=notes)
-
-
-def _without(
-    files: list[tuple[Path, bool]], leave_out: Iterable[PathLike]
-) -> tuple[list[tuple[Path, bool]], list[str]]:
-    unwanted = {as_path(path).resolve() for path in leave_out}
-    gone = [str(file) for file, _ in files if file.resolve() in unwanted]
-    kept = [one for one in files if str(one[0]) not in gone]
-    if not kept:
-        raise DataError(f"{listed(gone)}: there is nothing else to read.")
-    return kept, [f"{file} is left out of what is read" for file in gone]
-
-
-def _part(job: Job, records: Records, *, alone: bool) -> Part:
-    """Label the rows by their file; a table that has a column of sources keeps it."""
-    path, label, named, _ = job
-    if not alone and "source" not in records.factors:
-        records = records.with_factors(source=Factor.constant(label, len(records)))
-    return Part(path, label, named, records, is_trial_table(path))
-
-
-def _trials_alone(parts: list[Part]) -> tuple[list[Part], list[str]]:
-    """Leave files of aggregates out where there are files of trials: a mean is no trial."""
-    aside = [part.label for part in parts if part.records.kind == "aggregate"]
-    if not aside or len(aside) == len(parts):
-        return parts, []
-    what = "files hold aggregates, which are" if len(aside) > 1 else "file holds aggregates,"
-    note = f"{len(aside)} {what} left out beside trials: {', '.join(aside)}"
-    return [part for part in parts if part.label not in aside], [note]
-
-
-def _refusal(refused: Sequence[tuple[str, str]], files: int) -> str:
-    """Put the refusals into one line; beyond a few, say where the others are listed."""
-    if len(refused) == 1:
-        return refused[0][1]
-    told = told_together(refused, _MOST_NAMED)
-    more = f" | {len(told) - _MOST_TOLD} more reasons: simtrack scan lists all"
-    head = f"{len(refused)} of {files} files are refused. "
-    return head + " | ".join(told[:_MOST_TOLD]) + (more if len(told) > _MOST_TOLD else "")
+    parts, notes = read_together(
+        paths, request, as_trials, skip_refused=skip_refused, latest=latest, leave_out=leave_out,
+        executor=executor, progress=progress,
+    )  # fmt: skip
+    records = Records.concatenate([part.found for part in parts])
+    own = (*records.notes, *notes, *repeated_runs(parts), *repeated_trials(records))
+    return replace(records, notes=own)
 
 
 def _request(

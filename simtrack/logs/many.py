@@ -9,7 +9,7 @@ from pathlib import Path
 
 from simtrack.errors import DataError, InputError
 from simtrack.logs.formats import Request
-from simtrack.logs.opening import Attempt, attempt
+from simtrack.logs.opening import Attempt, Found, ReadAs, attempt
 
 __all__ = ["Job", "ReadSoFar", "Tellings", "Watcher", "attempts"]
 
@@ -39,8 +39,11 @@ Job = tuple[Path, str, bool, Request]
 
 
 def attempts(
-    jobs: Sequence[Job], executor: Executor | None = None, progress: Watcher | None = None
-) -> list[Attempt]:
+    jobs: Sequence[Job],
+    read: ReadAs[Found],
+    executor: Executor | None = None,
+    progress: Watcher | None = None,
+) -> list[Attempt[Found]]:
     """Read every file; what becomes of them does not depend on the executor.
 
     Raises
@@ -56,10 +59,10 @@ def attempts(
         found = []
         for k, job in enumerate(jobs):
             told.next(k)
-            found.append(attempt(*job))
+            found.append(attempt(*job, read))
             told.done(k)
         return found
-    return _spread(jobs, executor, told)
+    return _spread(jobs, read, executor, told)
 
 
 class Tellings:
@@ -89,15 +92,17 @@ class Tellings:
                                     sum(self._sizes), self._labels[k]))  # fmt: skip
 
 
-def _spread(jobs: Sequence[Job], executor: Executor, told: Tellings) -> list[Attempt]:
+def _spread(
+    jobs: Sequence[Job], read: ReadAs[Found], executor: Executor, told: Tellings
+) -> list[Attempt[Found]]:
     """Submit the largest files first, so that no worker is left with one at the end."""
     largest_first = sorted(range(len(jobs)), key=lambda k: -_size(jobs[k][0]))
-    waiting = {executor.submit(_apart, jobs[k]): k for k in largest_first}
-    found: dict[int, Attempt] = {}
+    waiting = {executor.submit(_apart, jobs[k], read): k for k in largest_first}
+    found: dict[int, Attempt[Found]] = {}
     try:
         for future in as_completed(waiting):
             k = waiting[future]
-            found[k] = future.result() or attempt(*jobs[k])
+            found[k] = future.result() or attempt(*jobs[k], read)
             told.done(k)
     except BrokenExecutor:
         left = [jobs[k][1] for k in range(len(jobs)) if k not in found]
@@ -111,10 +116,10 @@ def _spread(jobs: Sequence[Job], executor: Executor, told: Tellings) -> list[Att
     return [found[k] for k in range(len(jobs))]
 
 
-def _apart(job: Job) -> Attempt | None:
+def _apart(job: Job, read: ReadAs[Found]) -> Attempt[Found] | None:
     """Read one file in another process; None where an option does not fit, to be raised at home."""
     try:
-        return attempt(*job)
+        return attempt(*job, read)
     except InputError:
         return None
 

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Generic, TypeAlias, TypeVar, cast
 
 from simtrack.errors import DataError, InputError
 from simtrack.logs.columns import listed
 from simtrack.logs.content import Content, UnknownFormat, look_at
 from simtrack.logs.formats import Request, reader_of
 from simtrack.logs.paths import refuse_no_file
-from simtrack.records import Records
+from simtrack.records import Records, Replies
 
-__all__ = ["Attempt", "attempt", "look", "open_one", "promises_trials", "told_together"]
+__all__ = [
+    "Attempt",
+    "Found",
+    "ReadAs",
+    "as_trials",
+    "attempt",
+    "look",
+    "open_one",
+    "promises_trials",
+    "told_together",
+    "with_records",
+]
+
+#: What is made of a file: its trial table, or the replies in it.
+Found = TypeVar("Found", bound=Records | Replies)
+ReadAs: TypeAlias = Callable[[Path, Content, str, Request], Found]
 
 #: Endings of files that hold trials if they hold anything: not to be read is a loss there.
 _LOG = ".eval"
@@ -22,21 +38,28 @@ _SHOWN = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
-    """What became of reading one file: its records, or one reason why there are none.
+class Attempt(Generic[Found]):
+    """What became of reading one file: what was found, or one reason why there is nothing.
 
     `refused` says why it cannot be read, `unknown` why it is no log, `lacking` that it has none of
     the metrics that were asked for.
     """
 
     label: str
-    records: Records | None = None
+    found: Found | None = None
     refused: str = ""
     unknown: str = ""
     lacking: str = ""
 
 
-def attempt(path: Path, label: str, named: bool, request: Request) -> Attempt:
+def as_trials(path: Path, content: Content, label: str, request: Request) -> Records:
+    """Read the trial table of a file."""
+    return reader_of(content, label).read(path, content, label, request)
+
+
+def attempt(
+    path: Path, label: str, named: bool, request: Request, read: ReadAs[Found]
+) -> Attempt[Found]:
     """Read one of many files; a refusal is kept as text, so that it can cross processes.
 
     Raises
@@ -45,7 +68,7 @@ def attempt(path: Path, label: str, named: bool, request: Request) -> Attempt:
         Options that do not fit the file, other than a metric that it has not.
     """
     try:
-        return Attempt(label, open_one(path, label, request))
+        return Attempt(label, open_one(path, label, request, read))
     except UnknownFormat as error:
         reason = str(error)
         return Attempt(label, refused=reason) if named else Attempt(label, unknown=reason)
@@ -57,7 +80,7 @@ def attempt(path: Path, label: str, named: bool, request: Request) -> Attempt:
         return Attempt(label, lacking=str(error))
 
 
-def open_one(path: Path, label: str, request: Request) -> Records:
+def open_one(path: Path, label: str, request: Request, read: ReadAs[Found]) -> Found:
     """Read one file. With `salvage`, what cannot be read as it stands is salvaged.
 
     Raises
@@ -69,13 +92,13 @@ def open_one(path: Path, label: str, request: Request) -> Records:
     """
     refuse_no_file(path, label)
     if not request.salvage:
-        return _opened(path, label, request)
+        return _opened(path, label, request, read)
     try:
-        return _opened(path, label, replace(request, salvage=False))
+        return _opened(path, label, replace(request, salvage=False), read)
     except UnknownFormat:
         raise
     except DataError:
-        return _opened(path, label, request)
+        return _opened(path, label, request, read)
 
 
 def look(path: Path, label: str, *, salvage: bool) -> Content:
@@ -122,11 +145,18 @@ def told_together(reasons: Sequence[tuple[str, str]], most: int = _SHOWN) -> lis
     ]
 
 
-def _opened(path: Path, label: str, request: Request) -> Records:
+def with_records(found: Found, change: Callable[[Records], Records]) -> Found:
+    """Change the table of what was found, whether or not words stand beside it."""
+    if isinstance(found, Replies):
+        return cast("Found", replace(found, records=change(found.records)))
+    return cast("Found", change(found))
+
+
+def _opened(path: Path, label: str, request: Request, read: ReadAs[Found]) -> Found:
     try:
         content = look(path, label, salvage=request.salvage)
         try:
-            records = reader_of(content, label).read(path, content, label, request)
+            found = read(path, content, label, request)
         except UnknownFormat as error:
             if promises_trials(path, content_known=True):
                 raise DataError(str(error)) from None
@@ -134,4 +164,6 @@ def _opened(path: Path, label: str, request: Request) -> Records:
     except OSError as error:
         raise DataError(f"{label}: cannot be read: {error.strerror}.") from None
     told = tuple(f"{label}: {note}" for note in content.notes)
-    return replace(records, notes=records.notes + told) if told else records
+    if not told:
+        return found
+    return with_records(found, lambda records: replace(records, notes=records.notes + told))

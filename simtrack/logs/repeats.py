@@ -6,22 +6,26 @@ import filecmp
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Generic
 
 import numpy as np
 
 from simtrack.counts import group_rows
-from simtrack.records import Records
+from simtrack.logs.opening import Found
+from simtrack.records import Records, Replies
 
-__all__ = ["Part", "fullest", "once", "repeated_runs", "repeated_trials"]
+__all__ = ["Part", "fullest", "once", "repeated_replies", "repeated_runs", "repeated_trials"]
 
 #: Two rows that agree in all of these are one trial, counted twice.
 _TELLS_APART = ("task", "model", "solver", "arm", "metric", "view", "unit", "repetition")
+#: Labels that a file gives to all its replies, and those that say what became of one.
+_NO_NAMES = frozenset({"source", "run", "task_id", "status", "reason", "limit", "ended"})
 _SHOWN = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """The records of one file, and how it was found.
+class Part(Generic[Found]):
+    """The trials or replies of one file, and how it was found.
 
     `table` says that simtrack itself wrote the file, so that it may hold other files of the set.
     """
@@ -29,8 +33,13 @@ class Part:
     path: Path
     label: str
     named: bool
-    records: Records
+    found: Found
     table: bool = False
+
+    @property
+    def records(self) -> Records:
+        """Its labels, losses and notes."""
+        return self.found.records if isinstance(self.found, Replies) else self.found
 
     @property
     def sources(self) -> frozenset[str]:
@@ -51,7 +60,11 @@ class Part:
 
     @property
     def scored(self) -> int:
-        """How many rows have a score."""
+        """How many rows have a score; of replies, how many are valid."""
+        if isinstance(self.found, Replies):
+            status = self.records.factors["status"]
+            valid = [k for k, level in enumerate(status.levels) if level == "scored"]
+            return int(np.isin(status.codes, valid).sum())
         values = self.records.numbers.get("value")
         return 0 if values is None else int((~np.isnan(values)).sum())
 
@@ -61,16 +74,16 @@ class Part:
         return not any("salvaged: " in note for note in self.records.notes)
 
 
-def once(parts: Sequence[Part]) -> tuple[list[Part], list[str]]:
+def once(parts: Sequence[Part[Found]]) -> tuple[list[Part[Found]], list[str]]:
     """Leave out what certainly counts twice: copies of a run, and tables of files read here too.
 
     A copy is equal byte by byte and names the same run. A table that simtrack wrote is left out
     where it was found in a folder, not named, and all its sources are read here: as files, or in
     another such table with as many rows of each.
     """
-    kept: list[Part] = []
+    kept: list[Part[Found]] = []
     notes: list[str] = []
-    runs: dict[str, list[Part]] = {}
+    runs: dict[str, list[Part[Found]]] = {}
     for part in parts:
         run = part.label_of("run")
         same = runs.setdefault(run, []) if run is not None else []
@@ -81,7 +94,7 @@ def once(parts: Sequence[Part]) -> tuple[list[Part], list[str]]:
         else:
             notes.append(f"{part.label} is a copy of {first.label}; it counts once")
     files = {p.label for p in kept if not p.table}
-    chosen: list[Part] = []
+    chosen: list[Part[Found]] = []
     seen: list[dict[str, int]] = []
     for part in kept:
         if part.table and not part.named and part.sources:
@@ -98,12 +111,13 @@ def once(parts: Sequence[Part]) -> tuple[list[Part], list[str]]:
     return chosen, notes
 
 
-def fullest(parts: Sequence[Part]) -> tuple[list[Part], list[str]]:
+def fullest(parts: Sequence[Part[Found]]) -> tuple[list[Part[Found]], list[str]]:
     """Keep the fullest file of each run, then the fullest run of each task_id, else the last.
 
     Before it is last, a file that is whole counts as fuller than one that had to be salvaged.
     """
     kept, notes = list(parts), []
+    what = "replies" if any(isinstance(part.found, Replies) for part in parts) else "scores"
     for name in ("run", "task_id"):
         groups = _by_label(kept, name)
         for label, group in groups.items():
@@ -112,13 +126,13 @@ def fullest(parts: Sequence[Part]) -> tuple[list[Part], list[str]]:
                 if part is not best:
                     kept.remove(part)
                     notes.append(
-                        f"{part.label}: left out, scores {part.scored}, since {best.label} has "
+                        f"{part.label}: left out, {what} {part.scored}, since {best.label} has "
                         f"{best.scored} and is of the same {name} {label}"
                     )
     return kept, notes
 
 
-def repeated_runs(parts: Sequence[Part]) -> list[str]:
+def repeated_runs(parts: Sequence[Part[Any]]) -> list[str]:
     """Note runs that stand in more than one file, and tasks that were tried again."""
     cure = "Keep one of them: --where file=NAME, or --latest for the fullest"
     notes = [
@@ -139,7 +153,16 @@ def repeated_runs(parts: Sequence[Part]) -> list[str]:
 
 def repeated_trials(records: Records) -> list[str]:
     """Note trials that agree in all that tells trials apart."""
-    telling = [n for n in _TELLS_APART if n in records.factors]
+    return _repeats(records, [n for n in _TELLS_APART if n in records.factors], "trial")
+
+
+def repeated_replies(replies: Replies) -> list[str]:
+    """Note replies that agree with another in every label but the file's."""
+    labels = replies.records.factors
+    return _repeats(replies.records, [n for n in labels if n not in _NO_NAMES], "reply")
+
+
+def _repeats(records: Records, telling: Sequence[str], what: str) -> list[str]:
     if "unit" not in telling or "repetition" not in telling or not len(records):
         return []
     keys = {n: records.factors[n].with_missing_named() for n in telling}
@@ -150,14 +173,15 @@ def repeated_trials(records: Records) -> list[str]:
     first = int(np.flatnonzero(np.bincount(found.index, minlength=found.size) > 1)[0])
     shown = ", ".join(f"{n}={found.factors[n].levels[found.factors[n].codes[first]]}"
                       for n in telling)  # fmt: skip
-    count = "trials repeat another" if extra > 1 else "trial repeats another"
+    many = {"trial": "trials", "reply": "replies"}[what]
+    count = f"{many} repeat another" if extra > 1 else f"{what} repeats another"
     again = "count again" if extra > 1 else "counts again"
     return [f"{extra} {count} in {', '.join(telling)} and {again} (first: {shown})"]
 
 
-def _by_label(parts: Iterable[Part], name: str) -> dict[str, list[Part]]:
+def _by_label(parts: Iterable[Part[Found]], name: str) -> dict[str, list[Part[Found]]]:
     """Give the files that share a label, where more than one does."""
-    groups: dict[str, list[Part]] = {}
+    groups: dict[str, list[Part[Found]]] = {}
     for part in parts:
         label = part.label_of(name)
         if label is not None and not part.table:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from simtrack.counts import Factor
 from simtrack.errors import DataError
-from simtrack.logs.content import UnknownFormat, look_at
+from simtrack.logs.content import Content, UnknownFormat
 from simtrack.logs.formats import Request, reader_of
-from simtrack.logs.paths import PathLike, expand, source_labels
+from simtrack.logs.many import Watcher
+from simtrack.logs.paths import PathLike
+from simtrack.logs.repeats import repeated_replies, repeated_runs
 from simtrack.logs.reply_formats import REPLY_READERS
+from simtrack.logs.together import read_together
+from simtrack.logs.trials import is_trial_table
 from simtrack.options import Turns, choice
 from simtrack.records import Replies
 
@@ -26,11 +30,15 @@ def read_replies(
     turns: Turns = "last",
     salvage: bool = False,
     skip_refused: bool = False,
+    latest: bool = False,
+    leave_out: Iterable[PathLike] = (),
+    progress: Watcher | None = None,
 ) -> Replies:
     """What did the model say in every trial of these files, folders and globs?
 
-    Read are Inspect logs and plain tables (JSON lines, JSON, CSV, Parquet, Arrow) with a column of
-    replies. Trials that errored or were invalidated keep their row and status, without words.
+    Read are Inspect, tau-bench and tau2-bench logs, samples of lm-eval, and plain tables (JSON
+    lines, JSON, CSV, Parquet, Arrow) with a column of replies. Trials that errored or were
+    invalidated keep their row and status, without words.
 
     Parameters
     ----------
@@ -43,8 +51,9 @@ def read_replies(
         What letters or words stand for in the log's own verdicts; others are unscored.
     turns : {"last", "all"}
         The last reply of each trial, or every message of it in order.
-    salvage, skip_refused : bool
-        As in `read_logs`.
+    salvage, skip_refused, latest, leave_out, progress
+        As in `read_logs`: a copy of a run's file counts once, and notes say what counts more than
+        once; with `latest` the file of a run or task with most valid replies is kept.
 
     Raises
     ------
@@ -63,46 +72,30 @@ def read_replies(
     """
     choice("turns", turns, Turns)
     request = Request(map, None, scores, "samples", bool(salvage))
-    files, again = expand(paths)
-    names = source_labels([file for file, _ in files])
-    parts: list[Replies] = []
-    refused: list[str] = []
-    passed: list[str] = []
-    for (file, named), name in zip(files, names, strict=True):
-        try:
-            parts.append(_read(file, name, request, turns))
-        except UnknownFormat as error:
-            (refused if named else passed).append(str(error))
-        except DataError as error:
-            refused.append(str(error))
-    if skip_refused:
-        passed += [f"skipped, with all trials in it: {reason}" for reason in refused]
-        refused = []
-    if refused:
-        head = "" if len(refused) == 1 else f"{len(refused)} of {len(files)} files are refused. "
-        raise DataError(head + " | ".join(refused))
-    if not parts:
-        raise DataError(f"no log among {len(files)} files: {' | '.join(passed)}")
-    found = Replies.concatenate(parts)
-    notes = (*found.records.notes, *again, *passed)
-    return replace(found, records=replace(found.records, notes=notes))
+    parts, notes = read_together(
+        paths, request, partial(_as_replies, turns=turns), skip_refused=skip_refused,
+        latest=latest, leave_out=leave_out, progress=progress,
+    )  # fmt: skip
+    found = Replies.concatenate([part.found for part in parts])
+    own = (*found.records.notes, *notes, *repeated_runs(parts), *repeated_replies(found))
+    return replace(found, records=replace(found.records, notes=own))
 
 
-def _read(path: Path, label: str, request: Request, turns: Turns) -> Replies:
+def _as_replies(
+    path: Path, content: Content, label: str, request: Request, turns: Turns
+) -> Replies:
+    read = REPLY_READERS.get(reader_of(content, label).name)
+    if read is None:
+        raise DataError(
+            f"{label}: no replies are read from {reader_of(content, label).name} logs, but from "
+            f"{', '.join(REPLY_READERS)}. Give a table with a column of replies."
+        )
     try:
-        content = look_at(path, label, salvage=request.salvage)
-        reader = reader_of(content, label)
-        read = REPLY_READERS.get(reader.name)
-        if read is None:
-            raise DataError(
-                f"{label}: no replies are read from {reader.name} logs, but from "
-                f"{', '.join(REPLY_READERS)}. Give a table with a column of replies."
-            )
-        found = read(path, content, label, request, turns)
-    except OSError as error:
-        raise DataError(f"{label}: cannot be read: {error.strerror}.") from None
-    records = found.records
-    if "source" not in records.factors:
-        records = records.with_factors(source=Factor.constant(label, len(records)))
-    told = tuple(f"{label}: {note}" for note in content.notes)
-    return replace(found, records=replace(records, notes=records.notes + told))
+        return read(path, content, label, request, turns)
+    except DataError:
+        if is_trial_table(path):
+            raise UnknownFormat(
+                f"{label}: a trial table of simtrack's, which holds no replies. Give the logs "
+                "that it was made of."
+            ) from None
+        raise
