@@ -114,7 +114,7 @@ Correlation = Literal["exchangeable", "independence"]
 GeeCovariance = Literal["model", "sandwich", "mancl-derouen", "kauermann-carroll", "fay-graubard"]
 #: Which model on clustered scores: estimating equations, mixed models, or a penalised fit.
 ModelName = Literal["gee", "lmm", "glmm", "firth"]
-#: How the fit of a model ended. "singular": a variance is 0; "separated": a coefficient is infinite;
+#: How a fit ended. "singular": a variance is 0; "separated": a coefficient is infinite;
 #: "not-estimable": the data do not say; "implausible": the optimiser is content, the answer absurd.
 ModelStatus = Literal[
     "converged", "singular", "separated", "not-converged", "not-estimable", "implausible"
