@@ -4,9 +4,9 @@ Legend of dims: r = study, g = cluster, k = pattern, j = column, q = node. Param
 With η = x·β + σz the log integrand of a cluster is f(z) = Σ s η - n log(1 + e^η) - z²/2, m its mode
 and h = -f''(m); nodes stand at m + √2 t/√h.
 
-The gradient is that of the approximated likelihood, the movement of the nodes included. The second
-derivatives are those of the exact one, E[f''] + Var[f'] over the nodes (Louis 1982): equal to the
-former as the rule is.
+The gradient is that of the approximated likelihood, the movement of the nodes included. Newton's
+second derivatives are those of the exact one, E[f''] + Var[f'] over the nodes (Louis 1982); they
+lead to the same place. The covariance at the end comes from differences of the gradient.
 Status: 0 converged, 1 singular, 3 not converged, 4 not estimable, 5 implausible (places in
 `options.ModelStatus`); a study whose status is set on entry is left alone.
 """
@@ -20,6 +20,13 @@ from numpy.typing import NDArray
 
 from simtrack._jit import kernel
 from simtrack.kernels.gee import pooled_start
+from simtrack.kernels.logistic_cluster import (
+    add_bends,
+    add_slopes,
+    at_node,
+    curvature,
+    find_mode,
+)
 from simtrack.kernels.small_matrices import back, factorise, front, invert
 
 __all__ = ["fit_logistic_mixed"]
@@ -27,8 +34,8 @@ __all__ = ["fit_logistic_mixed"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_MOST, _MODES, _LONGEST = 60, 60, 2.0
-_PROMISE = 1e-18
+_MOST, _LONGEST = 60, 2.0
+_PROMISE, _STEP = 1e-18, 1e-5
 _ZERO_SD, _ABSURD_SD, _ABSURD, _ABSURD_ERROR = 1e-4, 10.0, 15.0, 10.0
 _SINGULAR, _NOT_CONVERGED, _NOT_ESTIMABLE, _IMPLAUSIBLE = 1, 3, 4, 5
 
@@ -68,12 +75,16 @@ def fit_logistic_mixed(
         for j in range(columns):
             at[j] *= np.sqrt(1.0 + 0.346 * at[columns] * at[columns])
         mode[:] = 0.0
-        value = _likelihood(n[own], total[r], design, nodes, weights, at, eta, mode, slope, h)
+        value = _likelihood(n[own], total[r], design, nodes, weights, at, eta, mode, slope, h,
+                            True)  # fmt: skip
         value, done = _climb(n[own], total[r], design, nodes, weights, value, at, moved, step, eta,
                              mode, slope, other, h, hold, lower)  # fmt: skip
         if abs(at[columns]) > _ABSURD_SD:
             status[r] = _IMPLAUSIBLE
             continue
+        if done:
+            _inform(n[own], total[r], design, nodes, weights, at, moved, eta, mode, slope, other,
+                    hold, h)  # fmt: skip
         if not done or not factorise(h, lower):
             status[r] = _NOT_CONVERGED
             continue
@@ -107,7 +118,7 @@ def _climb(
             for j in range(size):
                 moved[j] = at[j] + t * step[j]
             next_value = _likelihood(n, total, design, nodes, weights, moved, eta, mode, other,
-                                     hold)  # fmt: skip
+                                     hold, True)  # fmt: skip
             if next_value >= value + 1e-4 * t * promise - 1e-12 * (1.0 + abs(value)):
                 risen = True
                 break
@@ -120,6 +131,27 @@ def _climb(
             for i in range(size):
                 h[i, j] = hold[i, j]
     return float(value), False
+
+
+@kernel
+def _inform(
+    n: Floats, total: Floats, design: Floats, nodes: Floats, weights: Floats, at: Floats,
+    moved: Floats, eta: Floats, mode: Floats, slope: Floats, other: Floats, hold: Floats,
+    h: Floats,
+) -> None:  # fmt: skip
+    """Fill h with the observed information: forward differences of the gradient `slope`."""
+    size = at.size
+    for j in range(size):
+        step = _STEP * max(1.0, abs(at[j]))
+        moved[:] = at
+        moved[j] = at[j] + step
+        _likelihood(n, total, design, nodes, weights, moved, eta, mode, other, hold, False)
+        for i in range(size):
+            h[i, j] = (slope[i] - other[i]) / step
+    for i in range(size):
+        for j in range(i):
+            h[i, j] = 0.5 * (h[i, j] + h[j, i])
+            h[j, i] = h[i, j]
 
 
 @kernel
@@ -179,9 +211,12 @@ def _newton(h: Floats, slope: Floats, lower: Floats, ridged: Floats, step: Float
 @kernel
 def _likelihood(
     n: Floats, total: Floats, design: Floats, nodes: Floats, weights: Floats, at: Floats,
-    eta: Floats, mode: Floats, slope: Floats, h: Floats,
+    eta: Floats, mode: Floats, slope: Floats, h: Floats, bends: Any,
 ) -> float:  # fmt: skip
-    """Give log L; fill its gradient and minus its second derivatives. `mode` is used as a start."""
+    """Give log L; fill its gradient and, if asked, minus its second derivatives.
+
+    `mode` is used as a start.
+    """
     patterns, size = design.shape[0], at.size
     columns, sigma = size - 1, at[size - 1]
     for k in range(patterns):
@@ -201,14 +236,14 @@ def _likelihood(
             n_all += n[g, k]
         if n_all == 0.0:
             continue
-        z = _mode(n[g], s_all, n_all, eta, sigma, mode[g])
+        z = find_mode(n[g], s_all, n_all, eta, sigma, mode[g])
         mode[g] = z
-        curve = _curve(n[g], total[g], design, eta, sigma, z, dmode, dcurve)
+        curve = curvature(n[g], total[g], design, eta, sigma, z, dmode, dcurve)
         reach = np.sqrt(2.0 / curve)
         top = -np.inf
         for q in range(nodes.size):
             node = z + nodes[q] * reach
-            logs[q] = weights[q] + _node(n[g], total[g], design, eta, sigma, node, s_all,
+            logs[q] = weights[q] + at_node(n[g], total[g], design, eta, sigma, node, s_all,
                                          first[q], bend[q], pull[q : q + 1])  # fmt: skip
             top = max(top, logs[q])
         mass = 0.0
@@ -216,146 +251,10 @@ def _likelihood(
             logs[q] = np.exp(logs[q] - top)
             mass += logs[q]
         value += top + np.log(mass) - 0.5 * np.log(curve)
-        mean[:] = 0.0
-        for q in range(nodes.size):
-            share = logs[q] / mass
-            node_shift = nodes[q] * reach
-            for j in range(size):
-                mean[j] += share * first[q, j]
-                # Where the node moves, f moves with it.
-                travel = dmode[j] - 0.5 * node_shift * dcurve[j] / curve
-                slope[j] += share * (first[q, j] + pull[q] * travel)
-        for j in range(size):
-            slope[j] -= 0.5 * dcurve[j] / curve
-        _bend(logs, mass, nodes, reach, z, first, bend, mean, design, h)
+        add_slopes(logs, mass, nodes, reach, curve, first, pull, dmode, dcurve, mean, slope)
+        if bends:
+            add_bends(logs, mass, nodes, reach, z, first, bend, mean, design, h)
     for i in range(size):
         for j in range(i):
             h[j, i] = h[i, j]
     return float(value)
-
-
-@kernel
-def _mode(n: Floats, s_all: Any, n_all: Any, eta: Floats, sigma: Any, start: Any) -> float:
-    """The root of f' by Newton's method inside a bracket that shrinks."""
-    if sigma == 0.0:
-        return 0.0
-    low, high = -abs(sigma) * n_all - 1.0, abs(sigma) * n_all + 1.0
-    z = start if low < start < high else 0.0
-    for _ in range(_MODES):
-        fitted, spread = 0.0, 0.0
-        for k in range(eta.size):
-            if n[k] > 0.0:
-                small = np.exp(-abs(eta[k] + sigma * z))
-                mu = 1.0 / (1.0 + small)
-                spread += n[k] * mu * (1.0 - mu)
-                fitted += n[k] * (mu if eta[k] + sigma * z >= 0.0 else 1.0 - mu)
-        pull = sigma * (s_all - fitted) - z
-        if pull > 0.0:
-            low = z
-        else:
-            high = z
-        step = pull / (1.0 + sigma * sigma * spread)
-        if abs(step) <= 1e-11 * (1.0 + abs(z)):
-            return float(z + step)
-        z = z + step if low < z + step < high else 0.5 * (low + high)
-    return float(z)
-
-
-@kernel
-def _curve(
-    n: Floats, total: Floats, design: Floats, eta: Floats, sigma: Any, z: Any, dmode: Floats,
-    dcurve: Floats,
-) -> float:  # fmt: skip
-    """Give h at the mode; fill the derivatives of mode and h by the parameters."""
-    size = dmode.size
-    columns = size - 1
-    left, spread, skew = 0.0, 0.0, 0.0
-    dmode[:], dcurve[:] = 0.0, 0.0
-    for k in range(eta.size):
-        if n[k] > 0.0:
-            full = eta[k] + sigma * z
-            small = np.exp(-abs(full))
-            mu = 1.0 / (1.0 + small) if full >= 0.0 else small / (1.0 + small)
-            v = n[k] * small / ((1.0 + small) * (1.0 + small))
-            t = v * (1.0 - 2.0 * mu)
-            left += total[k] - n[k] * mu
-            spread += v
-            skew += t
-            for j in range(columns):
-                dmode[j] += v * design[k, j]
-                dcurve[j] += t * design[k, j]
-    curve = 1.0 + sigma * sigma * spread
-    for j in range(columns):
-        dmode[j] *= -sigma / curve
-        dcurve[j] = sigma * sigma * (dcurve[j] + sigma * skew * dmode[j])
-    dmode[columns] = (left - sigma * z * spread) / curve
-    dcurve[columns] = 2.0 * sigma * spread + sigma * sigma * skew * (z + sigma * dmode[columns])
-    return float(curve)
-
-
-@kernel
-def _node(
-    n: Floats, total: Floats, design: Floats, eta: Floats, sigma: Any, z: Any, s_all: Any,
-    first: Floats, bend: Floats, pull: Floats,
-) -> float:  # fmt: skip
-    """Give f at a node; fill its derivatives by the parameters and by z, and n μ(1-μ)."""
-    columns = first.size - 1
-    first[:] = 0.0
-    value, left_all = -0.5 * z * z, 0.0
-    product, times = 1.0, 0.0
-    for k in range(eta.size):
-        m = n[k]
-        if m > 0.0:
-            full = eta[k] + sigma * z
-            small = np.exp(-abs(full))
-            share = 1.0 / (1.0 + small)
-            # Σ n log(1 + e): patterns of one size share a logarithm.
-            if m != times or product > 1e200:
-                value -= times * np.log(product)
-                product, times = 1.0, m
-            product *= 1.0 + small
-            bend[k] = m * share * (1.0 - share)
-            if full >= 0.0:
-                value += (total[k] - m) * full
-                left = total[k] - m * share
-            else:
-                value += total[k] * full
-                left = total[k] - m * (1.0 - share)
-            left_all += left
-            for j in range(columns):
-                first[j] += left * design[k, j]
-        else:
-            bend[k] = 0.0
-    value -= times * np.log(product)
-    first[columns] = z * left_all
-    pull[0] = sigma * left_all - z
-    return float(value)
-
-
-@kernel
-def _bend(
-    logs: Floats, mass: Any, nodes: Floats, reach: Any, mode: Any, first: Floats, bend: Floats,
-    mean: Floats, design: Floats, h: Floats,
-) -> None:  # fmt: skip
-    """Add minus the second derivatives of one cluster's log integral to the lower part of h."""
-    patterns, columns = design.shape
-    zero, one, two = np.zeros(patterns), np.zeros(patterns), 0.0
-    for q in range(nodes.size):
-        share, z = logs[q] / mass, mode + nodes[q] * reach
-        for k in range(patterns):
-            weight = share * bend[q, k]
-            zero[k] += weight
-            one[k] += z * weight
-            two += z * z * weight
-        for i in range(columns + 1):
-            part = share * (first[q, i] - mean[i])
-            for j in range(i + 1):
-                h[i, j] -= part * (first[q, j] - mean[j])
-    for k in range(patterns):
-        for i in range(columns):
-            x = design[k, i]
-            if x != 0.0:
-                h[columns, i] += one[k] * x
-                for j in range(i + 1):
-                    h[i, j] += zero[k] * x * design[k, j]
-    h[columns, columns] += two

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+import statsmodels.api as sm
 
 from simtrack.errors import InputError
 from simtrack.inference.gee import gee
@@ -64,7 +65,6 @@ def sampled(rng, n, eta, design):
 
 
 def peer(y, x, groups, correlation, cov_type="robust"):
-    sm = pytest.importorskip("statsmodels.api")
     kinds = {"exchangeable": sm.cov_struct.Exchangeable, "independence": sm.cov_struct.Independence}
     model = sm.GEE(
         y, x, groups=groups, family=sm.families.Binomial(), cov_struct=kinds[correlation]()

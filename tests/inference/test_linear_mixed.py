@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import statsmodels.api as sm
 
 from simtrack.errors import InputError
 from simtrack.inference.linear_mixed import INTERCEPT_ONLY, linear_mixed
@@ -172,7 +173,6 @@ def study(seed, slope_sd=0.0):
 
 def peer(y, x, reml, random=None):
     """statsmodels from its default optimum on, by Powell and BFGS, till it moves no more."""
-    sm = pytest.importorskip("statsmodels.api")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = sm.MixedLM(y, x, np.repeat(np.arange(12), 200), exog_re=random)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import optimize
 
 from simtrack.inference.linear_mixed import INTERCEPT_ONLY
 from simtrack.inference.logistic_mixed import logistic_mixed
@@ -113,7 +114,6 @@ def slopes(seed=2):
 
 
 def test_brute_force_integrals_and_optimum_with_a_slope():
-    optimize = pytest.importorskip("scipy.optimize")
     table = slopes()
     effects = table.design[:, :2]
     fit = logistic_mixed(table, slope="arm", nodes=15)
@@ -135,7 +135,6 @@ def test_brute_force_integrals_and_optimum_with_a_slope():
 
 def test_brute_force_optimum_and_standard_errors():
     """SciPy on the brute integral, and its second differences as the observed information."""
-    optimize = pytest.importorskip("scipy.optimize")
     table, one = cbpp(), np.ones((4, 1))
     fit = logistic_mixed(table, nodes=25)
     at = np.append(fit.coefficients.estimate, fit.random_sd)

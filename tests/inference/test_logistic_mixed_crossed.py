@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import optimize
 
 from simtrack.errors import InputError
 from simtrack.inference.logistic_mixed import logistic_mixed
@@ -76,7 +77,6 @@ def small(seed=4):
 
 def by_hand(table, point):
     """The same approximation with one matrix of all effects, and a mode by SciPy."""
-    optimize = pytest.importorskip("scipy.optimize")
     codes, levels = table.codes("model")
     groups, m = len(table.clusters), len(levels)
     beta, su, sv = point[:3], point[3], point[4]

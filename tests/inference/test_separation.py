@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 import pytest
+from scipy import optimize
+from scipy.optimize import linprog
 
 from simtrack.inference.firth import firth
 from simtrack.inference.model_table import ModelTable
@@ -42,7 +44,6 @@ def test_firth_of_a_2_by_2_table_adds_a_half(a, b):
 
 
 def test_firth_is_the_top_of_the_penalised_likelihood():
-    optimize = pytest.importorskip("scipy.optimize")
     design = np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1], [1, 2, 1]], float)
     n, total = np.array([5, 8, 3, 9, 4.0]), np.array([0, 3, 0, 7, 4.0])
     fit = firth(ModelTable.from_arrays(n[None], total[None], design))
@@ -84,7 +85,6 @@ def test_firth_says_what_clusters_do_to_it():
 
 def by_linear_programming(design, n, total):
     """How many unmixed patterns can a direction tell apart?"""
-    linprog = pytest.importorskip("scipy.optimize").linprog
     sides = np.concatenate([design[total == n], -design[total == 0]])
     mixed = design[(total > 0) & (total < n)]
     if not len(sides):

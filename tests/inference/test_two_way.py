@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import statsmodels.api as sm
+from statsmodels.stats.sandwich_covariance import cov_cluster, cov_cluster_2groups
 
 from simtrack.errors import InputError
 from simtrack.inference.model_table import ModelTable
@@ -39,7 +41,6 @@ def crossed(seed=1, binary=True):
 
 @pytest.mark.parametrize("family", ["linear", "logistic"])
 def test_statsmodels_in_both_directions(family):
-    sm = pytest.importorskip("statsmodels.api")
     table, y, x, groups = crossed(binary=family == "logistic")
     ours = two_way(table, "model", family=family)
     if family == "linear":
@@ -48,8 +49,6 @@ def test_statsmodels_in_both_directions(family):
         # statsmodels has (N-1)/(N-p) in both families.
         fit = sm.Logit(y, x).fit(disp=0, tol=1e-12, method="newton")
         factor = (len(y) - 2) / (len(y) - 1)
-    from statsmodels.stats.sandwich_covariance import cov_cluster, cov_cluster_2groups
-
     both, first, second = cov_cluster_2groups(fit, groups[:, 0], groups[:, 1])
     assert ours.coefficients.estimate == pytest.approx(fit.params, abs=PEER)
     assert ours.coefficients.covariance == pytest.approx(both * factor, abs=PEER)
