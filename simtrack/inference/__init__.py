@@ -27,11 +27,20 @@ from simtrack.inference.contrast_tests import (
 from simtrack.inference.effect_size import EffectSize, cohen_d, cohen_d_paired, cohen_h
 from simtrack.inference.effective import ASSUMED_ICC, EffectiveSize, effective_size
 from simtrack.inference.exact_test import ExactTest
+from simtrack.inference.firth import Firth, firth
+from simtrack.inference.gee import Gee, gee
+from simtrack.inference.gee_many import gee_many
 from simtrack.inference.group_mean import GroupMean, group_mean
 from simtrack.inference.intervals import Intervals
 from simtrack.inference.joint import joint_counts
 from simtrack.inference.korn_graubard import korn_graubard
+from simtrack.inference.leave_one_out import LeaveOneOut, leave_one_out
+from simtrack.inference.linear_mixed import LinearMixed, linear_mixed
+from simtrack.inference.linear_mixed_many import linear_mixed_many
 from simtrack.inference.log_ratio import cluster_ratio, katz, katz_pooled
+from simtrack.inference.logistic_mixed import LogisticMixed, logistic_mixed
+from simtrack.inference.logistic_mixed_many import logistic_mixed_many
+from simtrack.inference.logistic_mixed_marginal import Marginal, logistic_normal_mean
 from simtrack.inference.maxt import MaxT, max_t
 from simtrack.inference.mcnemar import (
     McNemar,
@@ -41,6 +50,9 @@ from simtrack.inference.mcnemar import (
     mcnemar_totals,
 )
 from simtrack.inference.missingness import ShareWithFailures, share_with_failures
+from simtrack.inference.model_coefficients import Coefficients
+from simtrack.inference.model_many import ManyFits
+from simtrack.inference.model_table import ModelTable, model_table
 from simtrack.inference.multiplicity import (
     Adjusted,
     adjust,
@@ -79,6 +91,7 @@ from simtrack.inference.score_totals import (
     miettinen_nurminen_ratio_pooled,
 )
 from simtrack.inference.score_two import miettinen_nurminen, miettinen_nurminen_ratio
+from simtrack.inference.separation import Separation, separation
 from simtrack.inference.sign_test import (
     MedianInterval,
     SignTest,
@@ -91,6 +104,7 @@ from simtrack.inference.signflip_interval import SignFlipInterval, sign_flip_int
 from simtrack.inference.signflip_many import sign_flip_pvalues
 from simtrack.inference.tango import tango, tango_pairs
 from simtrack.inference.two_rates import TwoRates
+from simtrack.inference.two_way import TwoWay, two_way
 from simtrack.inference.wilson import (
     wilson,
     wilson_clustered,
@@ -113,26 +127,37 @@ __all__ = [
     "BootstrapLaw",
     "ClusterContrasts",
     "ClusteredRates",
+    "Coefficients",
     "EffectSize",
     "EffectiveSize",
     "ExactTest",
+    "Firth",
+    "Gee",
     "GroupMean",
     "Intervals",
     "KendallTau",
+    "LeaveOneOut",
+    "LinearMixed",
+    "LogisticMixed",
+    "ManyFits",
+    "Marginal",
     "MaxT",
     "McNemar",
     "MedianInterval",
+    "ModelTable",
     "PairedDifference",
     "PassK",
     "Permutation",
     "PermutationInterval",
     "Ratings",
     "RepeatedLooks",
+    "Separation",
     "ShareWithFailures",
     "SignFlip",
     "SignFlipInterval",
     "SignTest",
     "TwoRates",
+    "TwoWay",
     "adjust",
     "auroc",
     "benjamini_hochberg",
@@ -154,7 +179,10 @@ __all__ = [
     "contrast_table",
     "design_effect_from_icc",
     "effective_size",
+    "firth",
     "fleiss_kappa",
+    "gee",
+    "gee_many",
     "group_mean",
     "gwet_ac",
     "hochberg",
@@ -167,6 +195,12 @@ __all__ = [
     "kendall_tau",
     "korn_graubard",
     "krippendorff_alpha",
+    "leave_one_out",
+    "linear_mixed",
+    "linear_mixed_many",
+    "logistic_mixed",
+    "logistic_mixed_many",
+    "logistic_normal_mean",
     "logit_t",
     "max_t",
     "mcnemar",
@@ -181,6 +215,7 @@ __all__ = [
     "miettinen_nurminen_ratio",
     "miettinen_nurminen_ratio_clustered",
     "miettinen_nurminen_ratio_pooled",
+    "model_table",
     "newcombe",
     "newcombe_clustered",
     "newcombe_paired",
@@ -197,6 +232,7 @@ __all__ = [
     "rule_of_three",
     "rule_of_three_clustered",
     "rule_of_three_pooled",
+    "separation",
     "share_with_failures",
     "sign_flip",
     "sign_flip_contrast",
@@ -210,6 +246,7 @@ __all__ = [
     "sign_test_interval",
     "tango",
     "tango_pairs",
+    "two_way",
     "wilson",
     "wilson_clustered",
     "wilson_guarded",

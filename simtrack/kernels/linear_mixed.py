@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _GRID = (0.0, 1e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1e4, 1e8)
-_LOWEST = 1e-12
+_LOWEST, _NOTHING = 1e-12, 1e-300
 _SINGULAR, _NOT_ESTIMABLE = 1, 4
 
 
@@ -141,6 +141,7 @@ def _at(
     front(lower, b, shift)
     for i in range(columns):
         c -= shift[i] * shift[i]
+    c = max(c, _NOTHING)
     back(lower, shift, shift)
     free = found[0] - columns if reml else found[0]
     deviance = free * (1.0 + np.log(2.0 * np.pi * c / free)) + logs
