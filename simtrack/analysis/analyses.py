@@ -12,6 +12,9 @@ __all__ = [
     "binomial_exact",
     "bootstrap_percentile",
     "cluster_t_difference",
+    "gee",
+    "linear_mixed",
+    "logistic_mixed",
     "mcnemar",
     "named",
     "newcombe_clustered",
@@ -108,6 +111,21 @@ def permutation(what: What, *levels: str, **more: Any) -> Analysis:
 def bootstrap_percentile(what: What, *levels: str, **more: Any) -> Analysis:
     """The percentile cluster bootstrap, law computed exactly; arguments as for `named`."""
     return named("bootstrap-percentile", what, *levels, **more)
+
+
+def linear_mixed(what: What, *levels: str, **more: Any) -> Analysis:
+    """A linear model with a random intercept; arguments as for `named`."""
+    return named("linear-mixed", what, *levels, **more)
+
+
+def gee(what: What, *levels: str, **more: Any) -> Analysis:
+    """Logistic estimating equations; arguments as for `named`."""
+    return named("gee", what, *levels, **more)
+
+
+def logistic_mixed(what: What, *levels: str, **more: Any) -> Analysis:
+    """A logistic model with a random intercept; arguments as for `named`."""
+    return named("logistic-mixed", what, *levels, **more)
 
 
 def wilson_guarded(what: What, **more: Any) -> Analysis:

@@ -13,8 +13,17 @@ __all__ = ["Method", "Topic"]
 
 #: What a method is about; the verb that offers it by name follows from it.
 Topic = Literal[
-    "rate", "difference", "contrast", "test", "multiplicity", "missingness", "agreement", "rank",
+    "rate",
+    "difference",
+    "contrast",
+    "test",
+    "multiplicity",
+    "missingness",
+    "agreement",
+    "rank",
     "sequential",
+    "model",
+    "bayes",
 ]
 
 

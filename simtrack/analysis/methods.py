@@ -6,6 +6,7 @@ from difflib import get_close_matches
 
 from simtrack.analysis.method import Method, Topic
 from simtrack.analysis.methods_bootstrap import BOOTSTRAP_METHODS
+from simtrack.analysis.methods_models import MODEL_METHODS
 from simtrack.analysis.methods_rates import RATE_METHODS, TWO_RATE_METHODS
 from simtrack.analysis.methods_sequential import SEQUENTIAL_METHODS
 from simtrack.errors import InputError
@@ -268,4 +269,4 @@ register(
         "enumeration", "finite-sample", "Armitage, McPherson & Rowe 1969",
     ),
 )  # fmt: skip
-register(*SEQUENTIAL_METHODS)
+register(*MODEL_METHODS, *SEQUENTIAL_METHODS)

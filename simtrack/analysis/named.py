@@ -13,6 +13,11 @@ from simtrack.analysis.methods import find_method
 from simtrack.analysis.named_arms import cluster_t_arms, permutation_arms
 from simtrack.analysis.named_bootstrap import bootstrap_percentile
 from simtrack.analysis.named_loop import loop_over
+from simtrack.analysis.named_models import (
+    gee_clusters,
+    linear_mixed_clusters,
+    logistic_mixed_clusters,
+)
 from simtrack.analysis.named_paired import (
     mcnemar_pairs,
     paired_cluster_t,
@@ -78,6 +83,9 @@ register_analysis(
     NamedAnalysis("mcnemar", mcnemar_pairs, "difference", lattice="signs"),
     NamedAnalysis("cluster-t-difference", cluster_t_arms, "difference"),
     NamedAnalysis("permutation", permutation_arms, "difference"),
+    NamedAnalysis("linear-mixed", linear_mixed_clusters, "contrast"),
+    NamedAnalysis("gee", gee_clusters, "contrast"),
+    NamedAnalysis("logistic-mixed", logistic_mixed_clusters, "contrast"),
     NamedAnalysis("bootstrap-percentile", bootstrap_percentile, "contrast", has_pvalue=False),
     NamedAnalysis("wilson-guarded", rate_interval("wilson-guarded"), "rate", has_pvalue=False),
     NamedAnalysis("binomial-exact", binomial_exact, "rate", lattice="pooled"),
