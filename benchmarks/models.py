@@ -169,7 +169,7 @@ def logistic(data: Data, ys: list[np.ndarray], what: str) -> None:
 def replicates(data: Data, columns: int) -> None:
     many = {
         "linear mixed (target 1 s)": lambda: linear_mixed_many(data.n, data.total, data.design),
-        "GEE, Mancl-DeRouen (1.5 s)": lambda: gee_many(data.n, data.total, data.design),
+        "GEE, Kauermann-Carroll (1.5 s)": lambda: gee_many(data.n, data.total, data.design),
         "logistic mixed, 7 nodes (6 s)": lambda: logistic_mixed_many(
             data.n, data.total, data.design
         ),

@@ -106,7 +106,7 @@ def gee(
     table: ModelTable,
     *,
     correlation: Correlation = "exchangeable",
-    covariance: GeeCovariance = "mancl-derouen",
+    covariance: GeeCovariance = "kauermann-carroll",
     level: float = 0.95,
 ) -> Gee:
     """How do the log odds of success depend on the design, averaged over clusters?
@@ -118,8 +118,9 @@ def gee(
     correlation : "exchangeable" or "independence"
         The working correlation of trials within a cluster; the sandwich stands if it is wrong.
     covariance : GeeCovariance
-        Mancl and DeRouen's by default: with few clusters the plain sandwich is too small, and its
-        intervals cover too seldom even with t(G - 1).
+        Kauermann and Carroll's by default. Measured with t(G - 1) at 12 to 20 clusters, equal or
+        not, effects within or between them, meant .95: it covers .945 to .958, Mancl and
+        DeRouen's .958 to .970, the plain sandwich .924 to .949 (and .896 to .917 with z).
     level : float
 
     Notes
@@ -192,7 +193,7 @@ class _Door:
         if groups < _FEW and self.covariance in {"model", "sandwich"}:
             notes.append(
                 f"{self.covariance} covariance with {groups} clusters: standard errors are too "
-                "small; mancl-derouen or kauermann-carroll correct for it"
+                "small; kauermann-carroll and mancl-derouen correct for it"
             )
         missing = [name for name, value in every.items() if not np.isfinite(value).all()]
         if missing:

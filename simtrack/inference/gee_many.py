@@ -21,7 +21,7 @@ def gee_many(
     design: ArrayLike,
     *,
     correlation: Correlation = "exchangeable",
-    covariance: GeeCovariance = "mancl-derouen",
+    covariance: GeeCovariance = "kauermann-carroll",
 ) -> ManyFits:
     """What do logistic estimating equations say of each of many studies?
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack._jit import kernel
-from simtrack.kernels.small_matrices import back, factorise, front, invert, jacobi
+from simtrack.kernels.small_matrices import back, factorise, front, invert, root_inverse_times
 
 __all__ = ["fit_gee", "pooled_start"]
 
@@ -227,7 +227,7 @@ def _cover(
         return
     out[:] = 0.0
     rest, factor = np.empty((columns, columns)), np.zeros((columns, columns))
-    vectors = np.empty((columns, columns))
+    work = np.empty((3, max(columns, 3), columns))
     turned, u = np.empty(columns), np.empty(columns)
     for g in range(score.shape[0]):
         if kind == MANCL_DEROUEN:
@@ -239,7 +239,7 @@ def _cover(
             elif kind == FAY_GRAUBARD:
                 fine = _bounded_leverage(part[g], score[g], bread, u)
             else:
-                fine = _half_leverage(part[g], score[g], lower, rest, factor, vectors, turned, u)
+                fine = _half_leverage(part[g], score[g], lower, rest, factor, work, turned, u)
             for i in range(columns):
                 turned[i] = 0.0
                 for j in range(columns):
@@ -280,7 +280,7 @@ def _bounded_leverage(part: Floats, score: Floats, bread: Floats, u: Floats) -> 
 
 @kernel
 def _half_leverage(
-    part: Floats, score: Floats, lower: Floats, m: Floats, half: Floats, vectors: Floats,
+    part: Floats, score: Floats, lower: Floats, m: Floats, half: Floats, work: Floats,
     turned: Floats, u: Floats,
 ) -> bool:  # fmt: skip
     """Set u = L (I - L⁻¹ B_g L⁻ᵀ)^-½ L⁻¹ U_g; False where the cluster has all of a direction."""
@@ -292,25 +292,13 @@ def _half_leverage(
             turned[i] = half[i, j]
         front(lower, turned, u)
         for i in range(columns):
-            m[i, j] = u[i]
-    jacobi(m, vectors)
+            m[i, j] = (1.0 if i == j else 0.0) - u[i]
     front(lower, score, turned)
-    u[:] = 0.0
-    for k in range(columns):
-        if not m[k, k] < 1.0 - 1e-12:
-            return False
-        along = 0.0
-        for i in range(columns):
-            along += vectors[i, k] * turned[i]
-        along /= np.sqrt(1.0 - m[k, k])
-        for i in range(columns):
-            u[i] += vectors[i, k] * along
+    fine = factorise(m, half) and root_inverse_times(m, turned, u, work)
     for i in range(columns - 1, -1, -1):
         total = 0.0
         for j in range(i + 1):
             total += lower[i, j] * u[j]
         u[i] = total
-    for i in range(columns):
-        for j in range(columns):
-            half[i, j] = 0.0
-    return True
+    half[:] = 0.0
+    return fine

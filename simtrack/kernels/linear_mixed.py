@@ -53,7 +53,7 @@ def fit_linear_mixed(
         if live < 2.0 or trials <= columns or not factorise(xx, lower):
             continue
         _at(0.0, size, sy, sx, xx, xy, found, reml, a, lower, b, shift)
-        if found[5] <= 1e-13 * found[6]:
+        if found[5] <= 1e-13 * found[6] + 2.0 * _NOTHING:
             continue
         theta = _search(size, sy, sx, xx, xy, found, reml, a, lower, b, shift)
         if theta < 0.0:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from simtrack._jit import kernel
 
-__all__ = ["back", "factorise", "front", "invert", "jacobi"]
+__all__ = ["back", "factorise", "front", "invert", "root_inverse_times"]
 
 Floats = NDArray[np.float64]
 
@@ -68,45 +68,110 @@ def invert(lower: Floats, out: Floats) -> None:
 
 
 @kernel
-def jacobi(a: Floats, vectors: Floats) -> None:
-    """Turn a symmetric matrix into its eigenvalues, on its diagonal; vectors in columns."""
-    size = a.shape[0]
+def root_inverse_times(matrix: Floats, vector: Floats, out: Floats, work: Floats) -> bool:
+    """Fill `out` with matrix^-½ times a vector; False where an eigenvalue is not clearly above 0.
+
+    Lanczos' steps from the vector on, each made orthogonal to all before, give a tridiagonal
+    matrix T of at most as many rows, and matrix^-½ v = |v| Q T^-½ e₁. `work` is (3, j, j), or
+    (3, 3, j) with fewer than three columns.
+    """
+    size = vector.size
+    basis, turns = work[0], work[1]
+    diagonal, beside, w = work[2, 0], work[2, 1], work[2, 2]
+    length = 0.0
     for i in range(size):
-        for j in range(size):
-            vectors[i, j] = 1.0 if i == j else 0.0
-    for _ in range(60):
-        off = 0.0
-        largest = 1e-300
+        length += vector[i] * vector[i]
+    length = np.sqrt(length)
+    out[:] = 0.0
+    if length == 0.0:
+        return True
+    for i in range(size):
+        basis[0, i] = vector[i] / length
+    steps = _lanczos(matrix, basis, diagonal, beside, w)
+    _tridiagonal(diagonal, beside, turns, steps)
+    for j in range(steps):
+        if not diagonal[j] > _TINY:
+            return False
+    for m in range(steps):
+        along = 0.0
+        for j in range(steps):
+            along += turns[m, j] * turns[0, j] / np.sqrt(diagonal[j])
         for i in range(size):
-            largest = max(largest, abs(a[i, i]))
-            for j in range(i):
-                off = max(off, abs(a[i, j]))
-        if off <= 1e-16 * largest:
-            return
-        for p in range(size - 1):
-            for q in range(p + 1, size):
-                _rotate(a, vectors, p, q)
+            out[i] += length * along * basis[m, i]
+    return True
 
 
 @kernel
-def _rotate(a: Floats, vectors: Floats, p: Any, q: Any) -> None:
-    if a[p, q] == 0.0:
-        return
-    ratio = (a[q, q] - a[p, p]) / (2.0 * a[p, q])
-    t = 1.0 / (abs(ratio) + np.sqrt(1.0 + ratio * ratio))
-    if ratio < 0.0:
-        t = -t
-    c = 1.0 / np.sqrt(1.0 + t * t)
-    s = t * c
-    size = a.shape[0]
-    for k in range(size):
-        x, y = a[k, p], a[k, q]
-        a[k, p], a[k, q] = c * x - s * y, s * x + c * y
-    for k in range(size):
-        x, y = a[p, k], a[q, k]
-        a[p, k], a[q, k] = c * x - s * y, s * x + c * y
-    a[p, q] = 0.0
-    a[q, p] = 0.0
-    for k in range(size):
-        x, y = vectors[k, p], vectors[k, q]
-        vectors[k, p], vectors[k, q] = c * x - s * y, s * x + c * y
+def _lanczos(matrix: Floats, basis: Floats, diagonal: Floats, beside: Floats, w: Floats) -> int:
+    size = w.size
+    for m in range(size):
+        for i in range(size):
+            w[i] = 0.0
+            for j in range(size):
+                w[i] += matrix[i, j] * basis[m, j]
+        diagonal[m] = 0.0
+        for i in range(size):
+            diagonal[m] += w[i] * basis[m, i]
+        for _ in range(2):
+            for q in range(m + 1):
+                along = 0.0
+                for i in range(size):
+                    along += w[i] * basis[q, i]
+                for i in range(size):
+                    w[i] -= along * basis[q, i]
+        left = 0.0
+        for i in range(size):
+            left += w[i] * w[i]
+        left = np.sqrt(left)
+        beside[m] = left
+        if m == size - 1 or left <= 1e-13 * abs(diagonal[0]):
+            beside[m] = 0.0
+            return int(m + 1)
+        for i in range(size):
+            basis[m + 1, i] = w[i] / left
+    return int(size)
+
+
+@kernel
+def _tridiagonal(d: Floats, e: Floats, turns: Floats, size: Any) -> None:
+    """Eigenvalues into d and vectors into the columns of turns, by implicit QL steps."""
+    for i in range(size):
+        for j in range(size):
+            turns[i, j] = 1.0 if i == j else 0.0
+    for low in range(size):
+        for _ in range(60):
+            high = low
+            while high < size - 1 and abs(e[high]) > 1e-16 * (abs(d[high]) + abs(d[high + 1])):
+                high += 1
+            if high == low:
+                break
+            _ql_step(d, e, turns, low, high, size)
+
+
+@kernel
+def _ql_step(d: Floats, e: Floats, turns: Floats, low: Any, high: Any, size: Any) -> None:
+    """Chase one shifted rotation from the foot of a block to its head."""
+    g = (d[low + 1] - d[low]) / (2.0 * e[low])
+    r = np.sqrt(g * g + 1.0)
+    g = d[high] - d[low] + e[low] / (g + (r if g >= 0.0 else -r))
+    s, c, p = 1.0, 1.0, 0.0
+    for i in range(high - 1, low - 1, -1):
+        f, b = s * e[i], c * e[i]
+        r = np.sqrt(f * f + g * g)
+        e[i + 1] = r
+        if r == 0.0:
+            d[i + 1] -= p
+            e[high] = 0.0
+            return
+        s, c = f / r, g / r
+        g = d[i + 1] - p
+        r = (d[i] - g) * s + 2.0 * c * b
+        p = s * r
+        d[i + 1] = g + p
+        g = c * r - b
+        for k in range(size):
+            x, y = turns[k, i], turns[k, i + 1]
+            turns[k, i], turns[k, i + 1] = c * x - s * y, s * x + c * y
+    d[low] -= p
+    e[low] = g
+    e[high] = 0.0

@@ -88,3 +88,20 @@ def test_one_cluster_is_not_estimable():
     many = gee_many([[5, 5], [0, 0]], [[[2, 3], [0, 0]]], [[1, 0], [1, 1]])
     assert many.status(0) == "not-estimable"
     assert np.isnan(many.covariance).all()
+
+
+def test_one_column_and_a_pattern_of_one_cluster():
+    """The correction of a single mean; and none where one cluster alone has a pattern."""
+    k = np.array([[1, 4, 3, 2, 5, 3]])
+    for name, power in (("sandwich", 0), ("kauermann-carroll", 1), ("mancl-derouen", 2)):
+        many = gee_many([[6]] * 6, k[:, :, None], [[1]], covariance=name)
+        p = k.sum() / 36
+        wanted = ((k - 6 * p) ** 2).sum() / (36 * p * (1 - p)) ** 2 * (6 / 5) ** power
+        assert many.covariance[0, 0, 0] == pytest.approx(wanted)
+    n, total = [[5, 0], [5, 0], [5, 5]], [[[2, 0], [3, 0], [1, 2]]]
+    for name in get_args(GeeCovariance):
+        how = {"covariance": name, "correlation": "independence"}
+        many = gee_many(n, total, [[1, 0], [1, 1]], **how)
+        one = gee(ModelTable.from_arrays(n, total[0], [[1, 0], [1, 1]]), **how)
+        assert many.status(0) == one.status == "converged"
+        assert np.isnan(many.covariance).any() == np.isnan(one.coefficients.covariance).any()
