@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simtrack.cli.reading import read_options
-from simtrack.cli.reply_reading import SCHEMES_OFFERED, TURNS_OPTION, read_asked_replies
+from simtrack.cli.reply_reading import (
+    SCHEMES_OFFERED,
+    TURNS_OPTION,
+    example_option,
+    read_asked_replies,
+)
 
 if TYPE_CHECKING:
     from simtrack.scoring.corruption import CorruptionGate
@@ -32,6 +37,7 @@ _FINDING = 3
 @TURNS_OPTION
 @click.option("--protocol", type=click.Path(dir_okay=False), metavar="FILE",
               help="The protocol, in TOML or JSON [the paper's].")  # fmt: skip
+@example_option()
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def gate(logs: tuple[str, ...], scheme: str, protocol: str | None, as_json: bool,
          **given: Any) -> int:  # fmt: skip

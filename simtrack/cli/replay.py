@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from simtrack.cli.reading import log_options, split_names
-from simtrack.cli.reply_reading import read_asked_replies
+from simtrack.cli.reply_reading import example_option, read_asked_replies
 from simtrack.cli.score_parts import comparison_text
-from simtrack.cli.table_parts import refuse_ending
+from simtrack.cli.table_parts import refuse_ending, refuse_overwriting
 from simtrack.errors import InputError
 from simtrack.options import GateName, Status
 
 if TYPE_CHECKING:
     from simtrack.analysis.replayed import Replay
+    from simtrack.scoring.replay_protocol import ReplayProtocol
 
 _EPILOG = """\b
 Examples:
@@ -26,7 +27,7 @@ Examples:
 A table needs one row a message, with trajectory, turn, role (user, assistant, tool), the words and
 the tool calls. Sessions that another gate cut or re-prompted before are refused.
 """
-_NOT_HERE = {"metrics": "--metric", "summaries": "--summaries", "latest": "--latest"}
+_NOT_HERE = {"metrics": "--metric", "summaries": "--summaries"}
 _SHOWN_NOTES = 12
 
 
@@ -36,6 +37,7 @@ _SHOWN_NOTES = 12
               required=True, help="Who ends a session (repeatable; two are compared).")  # fmt: skip
 @click.option("--protocol", type=click.Path(dir_okay=False), metavar="FILE",
               help="Markers, done, and the gate of the record, in TOML or JSON.")  # fmt: skip
+@example_option("replay")
 @click.option("--done", metavar="COL", help="The column that says when a task is done [done].")
 @click.option("--done-call", "calls", multiple=True, metavar="NAME",
               help="A task is done once these tools were called (repeatable).")  # fmt: skip
@@ -57,10 +59,12 @@ def replay(logs: tuple[str, ...], as_json: bool, **given: Any) -> None:
     for name, option in _NOT_HERE.items():
         if given.get(name):
             raise InputError(option, "left out", cure="A replay reads every message of LOGS.")
+    aside: tuple[str, ...] = ()
     if given["output"]:
         refuse_ending(given["output"], TRIAL_SUFFIXES)
+        aside = refuse_overwriting(given["output"], logs)
     found, sessions = compute(
-        read_asked_replies(logs, given, "all"),
+        read_asked_replies(logs, given, "all", aside),
         tuple(dict.fromkeys(given["gates"])),
         protocol=_protocol(given),
         by=split_names(given["by"]),
@@ -74,9 +78,10 @@ def replay(logs: tuple[str, ...], as_json: bool, **given: Any) -> None:
         _show(found, given["output"])
 
 
-def _protocol(given: dict[str, Any]) -> dict[str, Any]:
+def _protocol(given: dict[str, Any]) -> ReplayProtocol:
     """Put what the options say over what the file says."""
     from simtrack.scoring.protocol_file import load_plain
+    from simtrack.scoring.replay_protocol import ReplayProtocol
 
     plain = load_plain(given["protocol"]) if given["protocol"] else {}
     done = [("column", given["done"]), ("calls", list(given["calls"]))]
@@ -88,7 +93,7 @@ def _protocol(given: dict[str, Any]) -> dict[str, Any]:
     if given["recorded"]:
         record = plain.get("record", {})
         plain["record"] = (record if isinstance(record, dict) else {}) | {"gate": given["recorded"]}
-    return plain
+    return ReplayProtocol.from_dict(plain, given["protocol"] or "options")
 
 
 def _show(found: Replay, output: str | None) -> None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, get_args
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
 from simtrack.cli.parsing import assignments
 from simtrack.cli.reading import score_values
+from simtrack.cli.reading_progress import reading_progress
+from simtrack.errors import InputError
 from simtrack.options import Turns
 
 if TYPE_CHECKING:
     from simtrack.records import Replies
 
-__all__ = ["SCHEMES_OFFERED", "TURNS_OPTION", "read_asked_replies"]
+__all__ = ["SCHEMES_OFFERED", "TURNS_OPTION", "example_option", "read_asked_replies"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 #: The schemes by name, so that --help imports none of them.
 SCHEMES_OFFERED = ("plain", "stageif", "obligations", "statetrack", "rebind")
@@ -23,21 +28,80 @@ TURNS_OPTION = click.option(
 )  # fmt: skip
 
 
+#: Options of `log_options` that choose among the log's own scores.
+_OF_TRIALS = {"metrics": "--metric", "summaries": "--summaries"}
+
+
+def example_option(scheme: str | None = None) -> Callable[[Command], Command]:
+    """Give a verb `--example`: it prints a commented protocol of the scheme, and reads no log.
+
+    Parameters
+    ----------
+    scheme : str, optional
+        The only one there is; without it that of `--scheme`.
+    """
+    told = "of the scheme " if scheme is None else ""
+    return click.option(
+        "--example", cls=_Example, is_flag=True, is_eager=True, expose_value=False, always=scheme,
+        help=f"Print a commented protocol {told}to start from, and stop.",
+    )  # fmt: skip
+
+
+class _Example(click.Option):
+    """Is looked at before LOGS are asked for, wherever `--scheme` stands."""
+
+    def __init__(self, *args: Any, always: str | None, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._always = always
+
+    def handle_parse_result(
+        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+    ) -> tuple[Any, list[str]]:
+        if opts.get("example") and not ctx.resilient_parsing:
+            click.echo(_example(self._always or opts.get("scheme") or _default(ctx)), nl=False)
+            ctx.exit()
+        return super().handle_parse_result(ctx, opts, args)
+
+
+def _default(ctx: click.Context) -> str:
+    return next(str(p.default) for p in ctx.command.params if p.name == "scheme")
+
+
+def _example(scheme: str) -> str:
+    from simtrack.scoring.protocol_examples import EXAMPLES, protocol_example
+
+    if scheme not in EXAMPLES:
+        rule = f"used with --scheme {', '.join(SCHEMES_OFFERED[1:])}"
+        raise InputError("--example", rule, f"--scheme {scheme}")
+    return protocol_example(scheme)
+
+
 def read_asked_replies(
-    logs: tuple[str, ...], given: dict[str, Any], turns: Turns | None = None
+    logs: tuple[str, ...],
+    given: dict[str, Any],
+    turns: Turns | None = None,
+    leave_out: tuple[str, ...] = (),
 ) -> Replies:
     """Read the replies of the logs as the options of `log_options` say."""
     from simtrack.analysis.scope import find_factor
     from simtrack.logs import read_replies
 
-    replies = read_replies(
-        logs,
-        map=assignments("--map", given["columns"]) or None,
-        scores=score_values(given["values"]),
-        turns=turns or given.get("turns", "last"),
-        salvage=given["salvage"],
-        skip_refused=given["skip_refused"],
-    )
+    for name, option in _OF_TRIALS.items():
+        if given.get(name):
+            cure = "It chooses among the log's own scores; here the words are read."
+            raise InputError(option, "left out where replies are read", cure=cure)
+    with reading_progress() as progress:
+        replies = read_replies(
+            logs,
+            map=assignments("--map", given["columns"]) or None,
+            scores=score_values(given["values"]),
+            turns=turns or given.get("turns", "last"),
+            salvage=given["salvage"],
+            skip_refused=given["skip_refused"],
+            latest=given["latest"],
+            leave_out=leave_out,
+            progress=progress,
+        )
     for name, label in assignments("--where", given["where"]).items():
         column = find_factor(replies.records, name)
         known = replies.records.factors[column].levels

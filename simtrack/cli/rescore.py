@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simtrack.cli.reading import read_options
-from simtrack.cli.reply_reading import SCHEMES_OFFERED, TURNS_OPTION, read_asked_replies
+from simtrack.cli.reply_reading import (
+    SCHEMES_OFFERED,
+    TURNS_OPTION,
+    example_option,
+    read_asked_replies,
+)
 from simtrack.cli.score_parts import comparison_text
+from simtrack.errors import InputError
 
 if TYPE_CHECKING:
     from simtrack.analysis.rescore import Rescore
@@ -32,6 +38,7 @@ _WIDTH = 100
 @TURNS_OPTION
 @click.option("--protocol", type=click.Path(dir_okay=False), metavar="FILE",
               help="The new protocol, in TOML or JSON [the paper's].")  # fmt: skip
+@example_option()
 @click.option("--old-protocol", type=click.Path(dir_okay=False), metavar="FILE",
               help="Old verdicts are those of this protocol, not of the log.")  # fmt: skip
 @click.option("--against", metavar="METRIC", help="The log's metric that is the old verdict.")
@@ -43,6 +50,9 @@ def rescore(logs: tuple[str, ...], as_json: bool, show: int, **given: Any) -> No
     """Hold old verdicts of the replies in LOGS against new ones."""
     from simtrack.analysis.rescore import rescore as compute
 
+    if given["metrics"]:
+        cure = "The verdict of the log that is to be held: --against METRIC."
+        raise InputError("--metric", "left out", cure=cure)
     found = compute(
         read_asked_replies(logs, given),
         given["scheme"],

@@ -9,7 +9,7 @@ import click
 
 from simtrack.cli.parsing import one_output
 from simtrack.cli.reading import log_options, read_records, split_names, strict_option
-from simtrack.cli.reply_reading import SCHEMES_OFFERED, TURNS_OPTION
+from simtrack.cli.reply_reading import SCHEMES_OFFERED, TURNS_OPTION, example_option
 from simtrack.cli.score_parts import (
     comparison_text,
     not_estimable,
@@ -35,6 +35,7 @@ Examples:
   simtrack score run.eval --missing as-failure --sensitivity
   simtrack score trials.csv --map cluster=task_id --map value=correct --by arm
   simtrack score run.eval --scheme stageif --protocol protocol.toml -o scored.csv
+  simtrack score --scheme stageif --example > protocol.toml
 \b
 Formats are told from the content: Inspect .eval and .json, JSON lines, CSV.
 --map PART=COLUMN names the columns of a table: value, unit, cluster, repetition, model,
@@ -68,6 +69,7 @@ _IMPUTED = frozenset({"unscored", "errored", "limited", "infrastructure", "missi
     "--protocol", type=click.Path(dir_okay=False), metavar="FILE",
     help="How replies are read and what is right, in TOML or JSON [the paper's].",
 )  # fmt: skip
+@example_option()
 @click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="FILE",
               help="With --scheme: write the scored table: .csv, .jsonl or .parquet.")  # fmt: skip
 @strict_option
@@ -84,7 +86,7 @@ def score(logs: tuple[str, ...], as_json: bool, as_csv: bool, **given: Any) -> N
 
     one_output(json=as_json, csv=as_csv)
     if given["scheme"] != "plain":
-        asked = {"csv": as_csv, **{n: given[n] for n in ("strict", "latest")}}
+        asked = {"csv": as_csv, "strict": given["strict"]}
         for name in (n for n, on in asked.items() if on):
             cure = "Use --json, or -o FILE.csv." if name == "csv" else ""
             raise InputError(f"--{name}", "left out with --scheme", cure=cure)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from simtrack.cli.reading import split_names
 from simtrack.cli.reply_reading import read_asked_replies
-from simtrack.cli.table_parts import refuse_ending
+from simtrack.cli.table_parts import refuse_ending, refuse_overwriting
 from simtrack.errors import InputError
 from simtrack.options import Status
 
@@ -32,10 +32,15 @@ def score_by_scheme(logs: tuple[str, ...], given: dict[str, Any], as_json: bool)
         if given.get(name):
             cure = "Write the scored table with -o FILE, and give that to score or test."
             raise InputError(option, "left out with --scheme", cure=cure)
+    if given["missing"] != "drop":
+        cure = "Write the scored table with -o FILE, and give that to score with --missing."
+        raise InputError("--missing", "left out with --scheme", given["missing"], cure=cure)
+    aside: tuple[str, ...] = ()
     if given["output"]:
         refuse_ending(given["output"], TRIAL_SUFFIXES)
+        aside = refuse_overwriting(given["output"], logs)
     found, tables = score_replies(
-        read_asked_replies(logs, given),
+        read_asked_replies(logs, given, leave_out=aside),
         given["scheme"],
         protocol=given["protocol"],
         by=split_names(given["by"]),

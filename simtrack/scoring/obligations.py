@@ -10,6 +10,7 @@ from simtrack.counts import Factor
 from simtrack.errors import DataError, InputError
 from simtrack.options import ObligationView, choice
 from simtrack.records import Records, Replies
+from simtrack.scoring.named_columns import named_column
 from simtrack.scoring.obligations_protocol import (
     COMPLETED,
     IN_PROGRESS,
@@ -21,6 +22,9 @@ from simtrack.scoring.oracle import Truth
 from simtrack.scoring.stageif_codes import assembled, coded, named, of_the_model, shared_columns
 
 __all__ = ["ObligationProtocol", "score_obligations"]
+
+_NAME_IT = ("Map it: --map obligation=COLUMN; or name it in a protocol: column = …; or give the "
+            "one of all rows: kind = \"tag\".")  # fmt: skip
 
 
 def score_obligations(
@@ -76,7 +80,7 @@ def _kinds(records: Records, protocol: ObligationProtocol) -> Factor:
     """Say which obligation each row is under."""
     if protocol.kind is not None and protocol.column not in records.factors:
         return Factor(KINDS, np.full(len(records), KINDS.index(protocol.kind), dtype=np.int32))
-    factor = records.factor(protocol.column).compact()
+    factor = named_column(records, protocol.column, "obligation of a row", _NAME_IT).compact()
     unknown = [level for level in factor.levels if level not in protocol.kinds]
     if unknown or (factor.codes < 0).any():
         raise DataError(

@@ -16,11 +16,15 @@ from numpy.typing import NDArray
 from simtrack.counts import Factor
 from simtrack.errors import DataError, InputError
 from simtrack.records import Records
+from simtrack.scoring.named_columns import labels_nobody_has, named_column
 from simtrack.taxonomy import STAGES
 
 __all__ = ["Oracle", "Rule", "Truth", "flags"]
 
 _UNKNOWN = -1
+_NAME_GOLD = ("Map it: --map stage=COLUMN; or name it in a protocol, under [truth] gold; or "
+              "declare [[rule]] there (--example shows how).")  # fmt: skip
+_NAME_ARM = "Name it in the protocol: arm = …, above [values]."
 _FLAGS = {"1": 1, "0": 0, "true": 1, "false": 0, "yes": 1, "no": 0, "1.0": 1, "0.0": 0}
 
 
@@ -119,7 +123,8 @@ class Oracle:
         texts = ["|".join(values[s] for s in level.split("|")) for level in stages]
         expected = Factor.from_values([texts[c] if c >= 0 else None for c in gold.codes.tolist()])
         if constants:
-            expected, told = _with_constants(expected, records.factor(arm), constants, arm)
+            arms = named_column(records, arm, "arms of [expected]", _NAME_ARM)
+            expected, told = _with_constants(expected, arms, constants, arm)
             notes += told
         return Truth(duty, gold, expected), notes
 
@@ -127,10 +132,15 @@ class Oracle:
         duty = np.full(len(records), _UNKNOWN, dtype=np.int8)
         gold: list[str | None] = [None] * len(records)
         open_ = np.ones(len(records), dtype=bool)
-        for rule in self.rules:
+        strange: list[str] = []
+        for number, rule in enumerate(self.rules, 1):
             holds = open_.copy()
             for name, labels in rule.when.items():
-                factor = records.factor(name)
+                factor = named_column(records, name, f"when of [[rule]] {number}", "")
+                missing = labels_nobody_has(factor, labels)
+                if missing:
+                    told = f"no row has {name} {', '.join(missing)}, of which [[rule]] {number}"
+                    strange.append(f"{told} speaks")
                 codes = [k for k, level in enumerate(factor.levels) if level in labels]
                 holds &= np.isin(factor.codes, codes)
             duty[holds] = int(rule.duty)
@@ -140,14 +150,14 @@ class Oracle:
             open_ &= ~holds
         left = int(open_.sum())
         notes = [f"{left} rows meet no rule of the oracle and are unscored"] if left else []
-        return duty, Factor.from_values(gold, _gold_order(gold)), notes
+        return duty, Factor.from_values(gold, _gold_order(gold)), [*notes, *strange]
 
     def _read(
         self, records: Records, values: Mapping[str, str]
     ) -> tuple[NDArray[np.int8], Factor, list[str]]:
         notes = []
         column = "gold" if "gold" in records.factors and self.gold == "stage" else self.gold
-        factor = records.factor(column)
+        factor = named_column(records, column, "right stage", _NAME_GOLD)
         if self.duty in records.factors or self.duty in records.numbers:
             duty = flags(records, self.duty)
         else:

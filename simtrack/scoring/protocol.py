@@ -106,6 +106,10 @@ class StageProtocol:
             raise InputError("scheme", "'stageif'", repr(content["scheme"]), where=where)
         truth = table(content, "truth", where)
         only_keys(truth, ("duty", "gold"), f"{where}, [truth]")
+        if truth and content.get("rule"):
+            cure = "Keep the columns or the state machine."
+            raise InputError("truth", "left out where [[rule]] says what is right",
+                             ", ".join(truth), where=where, cure=cure)  # fmt: skip
         values, expected = table(content, "values", where), table(content, "expected", where)
         return cls(
             choice("encoding", content.get("encoding", "xml"), Encoding),
@@ -143,8 +147,11 @@ class StageProtocol:
             "arm": self.arm,
             "envelope": self.envelope,
             "fences": self.fences,
-            "truth": {"duty": self.oracle.duty, "gold": self.oracle.gold},
-            "rule": rules,
+            **(
+                {"rule": rules}
+                if rules
+                else {"truth": {"duty": self.oracle.duty, "gold": self.oracle.gold}}
+            ),
             "cues": self.cues.to_dict(),
         }
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from simtrack.counts import Factor
 from simtrack.errors import DataError, InputError
+from simtrack.logs.columns import listed
 from simtrack.options import GateName, choice
 from simtrack.records import Records, Replies
 from simtrack.scoring.positions import shared_labels, trajectory_ids
@@ -69,7 +71,7 @@ def replay_gates(
     if not gates or len(set(gates)) < len(gates):
         raise InputError("gates", "one or several, each once", ", ".join(gates) or "none")
     found = sessions(replies, used)
-    labels, notes = _labels(replies, found), [*replies.records.notes, *_told(found, used)]
+    labels, notes = _labels(replies, found), [*replies.records.notes, *_told(replies, found, used)]
     parts = []
     for gate in gates:
         stops = [first_stop(session, gate, used) for session in found]
@@ -164,7 +166,7 @@ def _turn_labels(
             for session, stop in zip(found, stops, strict=True)]  # fmt: skip
 
 
-def _told(found: Sequence[Session], protocol: ReplayProtocol) -> list[str]:
+def _told(replies: Replies, found: Sequence[Session], protocol: ReplayProtocol) -> list[str]:
     """Say what was assumed of the record."""
     told = []
     unsaid = sum(session.recorded is None for session in found)
@@ -173,8 +175,18 @@ def _told(found: Sequence[Session], protocol: ReplayProtocol) -> list[str]:
             f"nothing says under which gate {unsaid} of {len(found)} sessions were recorded: they "
             "count as ended by no gate"
         )
+    if protocol.done_calls:
+        called = Counter(name for calls in replies.calls for name in calls or ())
+        never = [name for name in dict.fromkeys(protocol.done_calls) if name not in called]
+        if never:
+            usual = [name for name, _ in called.most_common()]
+            told.append(
+                f"no message calls {', '.join(never)}, so no task is ever done (the tools that are "
+                f"called: {listed(usual) if usual else 'none'})"
+            )
     rule = (
-        f"a task is done once {', '.join(protocol.done_calls)} were executed"
+        f"a task is done once {', '.join(protocol.done_calls)} "
+        f"{'was' if len(protocol.done_calls) == 1 else 'were'} executed"
         if protocol.done_calls
         else f"a task is done where column {protocol.done_column!r} says so"
     )

@@ -82,10 +82,10 @@ def load_protocol(scheme: Scheme, path: str | Path | None) -> Any:
     if path is None:
         try:
             return scheme.load({}, "protocol")
-        except InputError as error:
+        except InputError:
             raise InputError(
                 "protocol", f"given for {scheme.name}, which has no default",
-                cure=f"Write a TOML file: {error}",
+                cure=f"simtrack score --scheme {scheme.name} --example prints one to start from.",
             ) from None  # fmt: skip
     return scheme.load(load_plain(path), str(path))
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from simtrack.counts import Factor, Losses
 from simtrack.errors import DataError
+from simtrack.logs.columns import listed
 from simtrack.records import Records, Replies
 from simtrack.scoring.statetrack_probes import (
     COMPLIANCE,
@@ -93,7 +94,7 @@ def score_statetrack(replies: Replies, protocol: StateTrackProtocol) -> Records:
         lone = lone[valid[lone] & (kept.passed[lone] == 0)]
     stays = np.setdiff1d(np.arange(probes.size), lone)
     if not stays.size:
-        raise DataError(_nothing(branches, base, asked))
+        raise DataError(_nothing(branches, base, asked, protocol))
     losses = _unpaired(branches, branches.rows(COMPLIANCE)[lone], base, asked)
     return _records(branches, judged_rows, kept, partner, stays, losses, protocol)
 
@@ -218,11 +219,14 @@ def _unpaired(branches: Branches, answers: Index, base: Index, asked: Index) -> 
     return kept + lost(branches, questions, "unpaired", "no compliance branch of this probe")
 
 
-def _nothing(branches: Branches, base: Index, asked: Index) -> str:
+def _nothing(branches: Branches, base: Index, asked: Index, protocol: StateTrackProtocol) -> str:
+    there = branches.replies.records.factors[protocol.column].compact().levels
+    wanted = f"{' or '.join(protocol.compliance)}, and {' or '.join(protocol.recall)}"
     return (
         f"no probe has both branches: {int((base >= 0).sum())} compliance and "
-        f"{int((asked >= 0).sum())} recall replies, joined by {', '.join(branches.join)}. Name the "
-        "labels of the branches and the columns that join in the protocol (recall_asked = "
+        f"{int((asked >= 0).sum())} recall replies, joined by {', '.join(branches.join)}. "
+        f"{protocol.column} is {listed(there)} in the log; {wanted} are looked for. Name the "
+        "labels under [branches] and the columns that join in the protocol (recall_asked = "
         '"failures" where only failures were asked).'
     )
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from simtrack.counts import Factor, Loss, Losses, group_rows
 from simtrack.errors import DataError, InputError
 from simtrack.records import Records, Replies
+from simtrack.scoring.named_columns import named_column
 from simtrack.scoring.statetrack_protocol import StateTrackProtocol
 
 __all__ = ["COMPLIANCE", "RECALL", "RESTATED", "Branches", "branches_of", "lost", "probe_columns"]
@@ -23,6 +24,7 @@ _NOT_OF_A_PROBE = ("metric", "role", "status", "reason")
 _VERDICTS = frozenset(
     ("r", "b", "task", "joint", "constraint", "c1", "c2", "old", "new", "error", "outcome")
 )
+_NAME_BRANCH = "Map it: --map branch=COLUMN; or name it under [branches] column."
 Index = NDArray[np.intp]
 
 
@@ -89,14 +91,14 @@ def branches_of(replies: Replies, protocol: StateTrackProtocol) -> Branches:
     if "role" in replies.records.factors:
         rows = replies.select(role="assistant")
     records = rows.records
-    branch = records.factor(protocol.column)
+    branch = named_column(records, protocol.column, "branch of a probe", _NAME_BRANCH)
     kinds = dict.fromkeys(protocol.compliance, COMPLIANCE)
     kinds |= dict.fromkeys(protocol.recall, RECALL) | dict.fromkeys(protocol.restated, RESTATED)
     kind = np.array([*(kinds.get(level, OTHER) for level in branch.levels), OTHER])[branch.codes]
     join = protocol.join_of(records.factors)
     if not join:
         raise InputError("join", "columns that tell probes apart, such as unit", "none")
-    keys = {f"on:{name}": records.factor(name) for name in join}
+    keys = {f"on:{name}": named_column(records, name, "join", "") for name in join}
     named = np.ones(len(rows), dtype=bool)
     if "unit" in join:
         named = records.factors["unit"].codes >= 0

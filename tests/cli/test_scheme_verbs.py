@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import pathlib
+
+import pytest
+
+from simtrack.scoring.protocol_examples import protocol_example
 
 LOG = "stage_replies.eval"
 
@@ -83,9 +88,59 @@ def test_options_that_belong_elsewhere_are_refused(simtrack, logs) -> None:
     assert "none.toml: there is no such file" in done.err
 
 
-def test_a_misspelt_key_of_a_protocol_is_answered_with_the_nearest(simtrack, logs) -> None:
-    import pathlib
+@pytest.mark.parametrize("verb", ["score", "gate", "rescore"])
+@pytest.mark.parametrize("order", [0, 1])
+def test_an_example_of_each_scheme_is_printed_without_any_log(simtrack, verb, order) -> None:
+    for scheme in ("stageif", "obligations", "statetrack", "rebind"):
+        asked = [("--scheme", scheme), ("--example",)]
+        done = simtrack(verb, *asked[order], *asked[1 - order])
+        assert (done.code, done.err) == (0, "")
+        assert done.out == protocol_example(scheme)
 
+
+def test_an_example_goes_by_the_default_scheme_where_there_is_one(simtrack) -> None:
+    assert simtrack("gate", "--example").out == protocol_example("stageif")
+    assert simtrack("replay", "--example").out == protocol_example("replay")
+    done = simtrack("score", "--example")
+    assert done.code == 2
+    assert "--example must be used with --scheme stageif, obligations" in done.err
+
+
+def test_the_scored_table_never_takes_the_place_of_the_replies(simtrack, logs) -> None:
+    row = '{"id": "a", "stage": "READY", "reply": "x"}\n'
+    pathlib.Path("runs").mkdir()
+    log = pathlib.Path("runs/r.jsonl")
+    log.write_text(row)
+    done = simtrack("score", str(log), "--scheme", "stageif", "-o", str(log))
+    assert done.code == 2
+    assert "output must be another file than those that are read" in done.err
+    assert log.read_text() == row
+    # Its own table of the last time is left out of the folder, and replaced.
+    for _ in range(2):
+        done = simtrack("score", "runs", "--scheme", "stageif", "-o", "runs/scored.csv", "--json")
+        assert done.code == 0, done.err
+        assert done.json["accounting"][0]["planned"] == 1
+
+
+def test_options_that_choose_among_scores_are_refused_and_latest_is_not(simtrack, logs) -> None:
+    log = str(logs / LOG)
+    for verb in ("gate", "rescore"):
+        done = simtrack(verb, log, "--metric", "letter")
+        assert done.code == 2
+        assert "--metric must be left out" in done.err
+    done = simtrack("score", log, "--scheme", "stageif", "--missing", "as-failure")
+    assert done.code == 2
+    assert "--missing must be left out with --scheme" in done.err
+    both = (log, str(logs / "stage_replies.json"))
+    found = simtrack("score", *both, "--scheme", "stageif", "--json")
+    assert [row["planned"] for row in found.json["accounting"]] == [60] * 4
+    assert any("is in 2 files" in note for note in found.json["notes"])
+    latest = simtrack("score", *both, "--scheme", "stageif", "--json", "--latest")
+    assert [row["planned"] for row in latest.json["accounting"]] == [60] * 2
+    assert any("left out, replies 60, since" in note for note in latest.json["notes"])
+
+
+def test_a_misspelt_key_of_a_protocol_is_answered_with_the_nearest(simtrack, logs) -> None:
     pathlib.Path("p.toml").write_text('encodng = "xml"\n')
     done = simtrack("score", str(logs / LOG), "--scheme", "stageif", "--protocol", "p.toml")
     assert done.code == 2
@@ -94,8 +149,6 @@ def test_a_misspelt_key_of_a_protocol_is_answered_with_the_nearest(simtrack, log
 
 
 def test_a_declared_state_machine_gives_the_truth(simtrack) -> None:
-    import pathlib
-
     pathlib.Path("p.toml").write_text(
         '[[rule]]\nwhen = {done = 1}\nduty = 1\ngold = "COMPLETED"\n'
         '[[rule]]\nwhen = {told = ["no"]}\nduty = 1\ngold = ["NEEDS_INFO", "READY"]\n'

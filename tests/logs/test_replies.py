@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 import zipfile
 
 import numpy as np
 import pytest
 
 from simtrack.errors import DataError
-from simtrack.logs import read_replies
+from simtrack.logs import read_logs, read_replies, write_trials
 
 HEADER = {
     "version": 2,
@@ -231,3 +232,61 @@ def test_a_folder_stacks_its_files(log) -> None:
     assert len(found) == 4
     assert set(found.records.factors["source"].levels) == {log.name, "more.jsonl"}
     assert np.isnan(found.verdicts["acc"]).sum() == 3
+
+
+def test_a_copy_of_a_run_counts_once_and_equal_labels_are_told(fixtures, tmp_path) -> None:
+    for name in ("a.eval", "b.eval"):
+        shutil.copy(fixtures / "stage_replies.eval", tmp_path / name)
+    found = read_replies(tmp_path)
+    assert len(found) == 60
+    assert "b.eval is a copy of a.eval; it counts once" in found.records.notes
+    shutil.copy(fixtures / "stage_replies.json", tmp_path / "c.json")
+    twice = read_replies(tmp_path)
+    assert len(twice) == 120
+    assert any("60 replies repeat another in" in note for note in twice.records.notes)
+    once = read_replies(tmp_path, latest=True)
+    assert len(once) == 60
+    assert set(once.records.factors["source"].levels) == {"c.json"}
+
+
+def test_turns_of_one_trial_are_no_repeats(fixtures) -> None:
+    found = read_replies(fixtures / "stage_replies.eval", turns="all")
+    assert not any("repeat" in note for note in found.records.notes)
+
+
+def test_progress_and_files_to_leave_out(log, tmp_path) -> None:
+    heard = []
+    other = log.parent / "more.jsonl"
+    other.write_text('{"id": "z", "reply": "hi"}\n', encoding="utf-8")
+    found = read_replies(log.parent, leave_out=[other], progress=heard.append)
+    assert len(found) == 3
+    assert [far.files_done for far in heard] == [0, 1]
+
+
+def test_a_table_that_simtrack_scored_is_no_log_of_replies(fixtures, log) -> None:
+    table = log.parent / "scored.csv"
+    write_trials(read_logs(fixtures / "half.csv"), table)
+    found = read_replies(log.parent)
+    assert len(found) == 3
+    assert any("scored.csv: a trial table of simtrack's" in n for n in found.records.notes)
+    with pytest.raises(DataError, match=r"holds no replies\. Give the logs"):
+        read_replies(table)
+
+
+def test_what_is_whole_of_a_cut_archive_is_read(fixtures, tmp_path) -> None:
+    raw = (fixtures / "stage_replies.eval").read_bytes()
+    path = tmp_path / "cut.eval"
+    path.write_bytes(raw[:9000])
+    with pytest.raises(DataError, match="--salvage"):
+        read_replies(path)
+    found = read_replies(path, salvage=True)
+    whole = read_replies(fixtures / "stage_replies.eval")
+    assert 0 < len(found) < 60
+    assert len(found) + found.records.losses.by_kind()["missing"] == 60
+    assert list(found.texts) == [
+        text for text, unit, rep in zip(
+            whole.texts, whole.records.factors["unit"].values(),
+            whole.records.factors["repetition"].values(), strict=True)
+        if (unit, rep) in set(zip(found.records.factors["unit"].values(),
+                                  found.records.factors["repetition"].values(), strict=True))
+    ]  # fmt: skip
