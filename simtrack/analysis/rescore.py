@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from simtrack.analysis.compare import Comparison, compare
 from simtrack.analysis.scheme_score import score_replies
-from simtrack.counts import Factor
+from simtrack.counts import Factor, group_rows
 from simtrack.errors import DataError, InputError
 from simtrack.inference.mcnemar import McNemar, mcnemar
 from simtrack.records import Records, Replies
@@ -21,6 +21,8 @@ from simtrack.scoring.schemes import scheme_of
 __all__ = ["Change", "Rescore", "RescoreRow", "rescore"]
 
 _SHOWN_CHARACTERS = 80
+#: Columns that a scheme fills by its protocol, so that they are no names of rows.
+_OF_SCHEMES = frozenset({"status", "reason", "stage", "duty", "gold", "obligation"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,7 @@ def rescore(
     success = scheme_of(scheme).success
     views = found.factors["view"].levels if "view" in found.factors else ("",)
     before: Records | None = None
+    verdict = np.full(len(replies), np.nan)
     if old_protocol is not None:
         if against is not None:
             raise InputError("against", "left out with an old protocol", repr(against))
@@ -167,12 +170,13 @@ def rescore(
     for view in views:
         new = found.select(view=view) if view else found
         passed = _passes(new, success)
-        if before is None:
-            old = verdict
-        else:
-            old = _passes(before.select(view=view) if view else before, success)
+        old, gone = verdict, 0
+        if before is not None:
+            was = before.select(view=view) if view else before
+            old, gone = _beside(new, was, _passes(was, success), replies.records)
         texts = replies.texts if len(new) == len(replies) else [None] * len(new)
-        rows.append(_row(view, new, old, passed, texts, score.cluster, level))
+        row = _row(view, new, old, passed, texts, score.cluster, level)
+        rows.append(replace(row, without_new=row.without_new + gone))
     if not any(row.n for row in rows):
         raise DataError(f"no reply is judged both by {name} and by {scheme}.")
     return Rescore(scheme, name, score.cluster, tuple(rows), found.notes)
@@ -186,15 +190,50 @@ def _verdict(replies: Replies, against: str | None) -> tuple[str, NDArray[np.flo
     ]
     if against is None:
         if len(binary) != 1:
-            there = ", ".join(replies.verdicts) or "none"
-            raise InputError("against", f"named, one of the log's metrics ({there})")
+            _refuse_no_verdict(replies)
+            there = ", ".join(binary or replies.verdicts)
+            raise InputError("against", f"named, one of the log's metrics ({there})",
+                             cure="Use --against METRIC.")  # fmt: skip
         against = binary[0]
     if against not in replies.verdicts:
-        there = ", ".join(replies.verdicts) or "none"
+        _refuse_no_verdict(replies)
+        there = ", ".join(replies.verdicts)
         raise InputError("against", f"one of the log's metrics ({there})", repr(against))
     if against not in binary:
         raise InputError("against", "a metric of 0 and 1", repr(against))
     return against, replies.verdicts[against]
+
+
+def _refuse_no_verdict(replies: Replies) -> None:
+    if not replies.verdicts:
+        raise DataError(
+            "the log holds no verdicts to hold against new ones. Name the column of them: --map "
+            "value=COLUMN; or compare two protocols: --old-protocol FILE."
+        )
+
+
+def _beside(
+    new: Records, old: Records, verdicts: NDArray[np.float64], replies: Records
+) -> tuple[NDArray[np.float64], int]:
+    """Put old verdicts beside the new rows of the same names; count those that have no new row."""
+    names = [n for n in replies.factors if n in new.factors and n in old.factors
+             and n not in _OF_SCHEMES]  # fmt: skip
+    keys = {n: Factor.concatenate([new.factors[n], old.factors[n]]).with_missing_named()
+            for n in names}  # fmt: skip
+    named = group_rows(keys, len(new) + len(old)).index
+    mine, theirs = named[: len(new)], named[len(new) :]
+    if np.array_equal(mine, theirs):
+        return verdicts, 0
+    if any(np.unique(ids).size < ids.size for ids in (mine, theirs)):
+        raise DataError(
+            f"the two protocols score different rows, and {', '.join(names)} do not tell them "
+            "apart. Give replies an id (--map unit=COLUMN), or protocols that join alike."
+        )
+    place = np.full(int(named.max(initial=-1)) + 1, -1, dtype=np.intp)
+    place[theirs] = np.arange(len(old))
+    at = place[mine]
+    beside = np.where(at >= 0, verdicts[at], np.nan)
+    return beside, int((~np.isnan(verdicts)).sum() - (~np.isnan(beside)).sum())
 
 
 def _passes(found: Records, success: frozenset[str]) -> NDArray[np.float64]:

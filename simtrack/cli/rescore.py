@@ -29,6 +29,8 @@ Old verdicts are those of the log, or of another protocol; new ones are the sche
 reply is listed; the change is tested over clusters (sign-flip) and over replies (McNemar).
 """
 _WIDTH = 100
+#: A p-value below this is too small for a float.
+_LEAST = 1e-300
 
 
 @click.command(epilog=_EPILOG)
@@ -75,13 +77,15 @@ def _show(found: Rescore, most: int) -> None:
         rows.append((
             row.view, str(row.n), number((row.both + row.only_old) / n),
             number((row.both + row.only_new) / n), str(row.both), str(row.only_old),
-            str(row.only_new), str(row.neither), f"{row.mcnemar.pvalue:.4g}",
+            str(row.only_new), str(row.neither),
+            f"{row.mcnemar.pvalue:.4g}" if row.mcnemar.pvalue else f"<{_LEAST:g}",
         ))  # fmt: skip
     Table(f"{found.against} (old) against {found.scheme} (new):", heads, rows,
           frozenset(("view",))).show()  # fmt: skip
     for row in found.rows:
         if row.without_old or row.without_new:
-            print(f"Not compared [{row.view}]: {row.without_old} replies without an old verdict, "
+            where = f" [{row.view}]" if row.view else ""
+            print(f"Not compared{where}: {row.without_old} replies without an old verdict, "
                   f"{row.without_new} without a new one")  # fmt: skip
         if row.comparison is not None:
             print()

@@ -20,6 +20,8 @@ from simtrack.scoring.schemes import Scheme
 __all__ = ["Corruption", "CorruptionGate", "corruption_gate"]
 
 _MOST_NAMED = 5
+#: What tells a reader which reply it was.
+_NAMING = ("model", "unit", "repetition", "depth", "turn", "clause")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +108,14 @@ def corruption_gate(replies: Replies, scheme: Scheme, protocol: Any) -> Corrupti
     """
     whole = scheme.score(replies, protocol)
     rows: list[Corruption] = []
+    told: list[str] = []
     for name, corrupted, exempt in scheme.corrupt(replies, protocol):
         for table, found in scheme.score(corrupted, protocol).items():
             rows += _held(name, table, found, whole[table], exempt, scheme.success)
-    notes = next(iter(whole.values())).notes
+        spared = [label for label in exempt.values() if not isinstance(label, str)]
+        told += [f"{name}: not held against {', '.join(labels)}, which it cannot break"
+                 for labels in spared]  # fmt: skip
+    notes = (*next(iter(whole.values())).notes, *told)
     return CorruptionGate(scheme.name, tuple(rows), notes)
 
 
@@ -118,7 +124,7 @@ def _held(
     table: str,
     found: Records,
     whole: Records,
-    exempt: Mapping[str, str],
+    exempt: Mapping[str, str | tuple[str, ...]],
     success: frozenset[str],
 ) -> list[Corruption]:
     rows = []
@@ -142,15 +148,18 @@ def _held(
     return rows
 
 
-def _is_held(found: Records, exempt: Mapping[str, str]) -> NDArray[np.bool_]:
+def _is_held(found: Records, exempt: Mapping[str, str | tuple[str, ...]]) -> NDArray[np.bool_]:
     """Say which rows have a code and no excuse."""
     held: NDArray[np.bool_] = found.factors["outcome"].codes >= 0
     if "status" in found.factors:
         status = found.factors["status"]
         held = held & np.array([s == "scored" for s in status.levels], dtype=bool)[status.codes]
     for column, label in exempt.items():
-        factor = found.factors[column]
-        held = held & ~np.isin(factor.codes, [k for k, v in enumerate(factor.levels) if v == label])
+        if column not in found.factors:
+            continue
+        factor, labels = found.factors[column], (label,) if isinstance(label, str) else label
+        codes = [k for k, level in enumerate(factor.levels) if level in labels]
+        held = held & ~np.isin(factor.codes, codes)
     return held
 
 
@@ -163,7 +172,7 @@ def _has(found: Records, success: frozenset[str]) -> NDArray[np.bool_]:
 
 def _name(found: Records, row: int) -> str:
     parts = []
-    for column in ("unit", "repetition"):
+    for column in _NAMING:
         factor = found.factors.get(column)
         if factor is not None and factor.codes[row] >= 0:
             parts.append(f"{column} {factor.levels[factor.codes[row]]}")

@@ -12,7 +12,7 @@ from simtrack.records import Replies
 from simtrack.scoring.presence import Check
 from simtrack.scoring.rebind_protocol import RebindProtocol
 
-__all__ = ["Recorded", "recorded_outcomes"]
+__all__ = ["Recorded", "recorded_columns", "recorded_outcomes"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,10 +50,13 @@ def recorded_outcomes(replies: Replies, protocol: RebindProtocol) -> Recorded:
     DataError
         A label or number that the protocol does not know.
     """
-    names: dict[str, None] = {}
-    for rule in protocol.clauses:
-        names |= dict.fromkeys(_columns(rule.check))
+    names = recorded_columns(protocol)
     return Recorded({name: _column(replies, name, protocol) for name in names})
+
+
+def recorded_columns(protocol: RebindProtocol) -> tuple[str, ...]:
+    """Name the columns of outcomes that the clauses ask for."""
+    return tuple(dict.fromkeys(n for rule in protocol.clauses for n in _columns(rule.check)))
 
 
 def _columns(check: Check) -> list[str]:

@@ -29,7 +29,7 @@ from simtrack.taxonomy import RECALL, RELAPSE, STAGEIF, Taxonomy
 __all__ = ["SCHEMES", "Scheme", "load_protocol", "scheme_of"]
 
 #: Corrupted replies: what was done, the replies, and the labels of rows where silence is right.
-Corrupted: TypeAlias = Sequence[tuple[str, Replies, Mapping[str, str]]]
+Corrupted: TypeAlias = Sequence[tuple[str, Replies, Mapping[str, str | tuple[str, ...]]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class Scheme:
     only_by : mapping of str to tuple of str
         Estimands that say something only where one of these columns groups them.
     corrupt : callable
-        From (replies, protocol) to corrupted replies: name, replies, and the labels of rows in
-        which they may succeed all the same.
+        From (replies, protocol) to corrupted replies: name, replies, and by column the label or
+        labels of rows in which they may succeed all the same.
     """
 
     name: str

@@ -133,6 +133,55 @@ def test_rebind_gate_and_its_missing_protocol(simtrack, episodes) -> None:
     assert "protocol must be given for rebind, which has no default" in done.err
 
 
+def test_the_gate_breaks_libraries_and_takes_recorded_outcomes_away(simtrack, episodes) -> None:
+    """No renaming breaks a library clause or a test that was run on other code."""
+    lines = Path(episodes[0]).read_text("utf-8").splitlines()
+    rows = [json.loads(line) | {"tests": "passed"} for line in lines]
+    Path("t.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    library = '[[clause]]\nid = "library"\ncheck = {stdlib_only = "3.11"}\n'
+    tests = '[[clause]]\nid = "tests"\ncheck = {recorded = "tests"}\n'
+    Path("t.toml").write_text(REBIND + library + tests, encoding="utf-8")
+    done = simtrack("gate", "t.jsonl", "--scheme", "rebind", "--protocol", "t.toml", "--json")
+    assert done.code == 0, done.out
+    found = {(row["name"], row["table"]): row for row in done.json["rows"]}
+    # Of 5 episodes with helper, library and tests in force 1 parses not and 1 is empty: of the 3
+    # others all pass library and tests, 2 the helper.
+    assert found["inverted values", "clause"]["successes_before"] == 3 + 3 + 2
+    assert found["inverted values", "clause"]["survivors"] == 0
+    assert found["inverted values", "clause"]["tested"] > 0
+
+
+def test_a_clause_that_no_change_can_break_is_named(simtrack, episodes) -> None:
+    quiet = '[[clause]]\nid = "quiet"\ncheck = {not = {calls = "print"}}\n'
+    Path("q.toml").write_text(REBIND + quiet, encoding="utf-8")
+    done = simtrack("gate", episodes[0], "--scheme", "rebind", "--protocol", "q.toml")
+    assert done.code == 0, done.out
+    assert "inverted values: not held against quiet, which it cannot break" in done.out
+
+
+def test_verdicts_of_two_protocols_are_paired_by_probe(simtrack, probes) -> None:
+    """Of six probes two have no recall branch; asked of failures alone, one stays."""
+    rows = [json.loads(line) for line in Path(probes[0]).read_text("utf-8").splitlines()]
+    rows = [r for r in rows if (r["id"], r["branch"]) not in {("p0", "recall"), ("p3", "recall")}]
+    Path("p.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    Path("f.toml").write_text('recall_asked = "failures"\n' + STATETRACK, encoding="utf-8")
+    args = ("rescore", "p.jsonl", "--scheme", "statetrack")
+    for old, new in (("p.toml", "f.toml"), ("f.toml", "p.toml")):
+        done = simtrack(*args, "--old-protocol", old, "--protocol", new, "--json")
+        assert done.code == 0, done.err
+        row = done.json["rows"][0]
+        # p0 is kept, so that it needs no recall: one protocol has it, and both have p1, p2, p4, p5.
+        assert row["both"] + row["neither"] == 4
+        assert (row["only_old"], row["only_new"]) == (0, 0)
+        without = (1, 0) if old == "p.toml" else (0, 1)
+        assert (row["without_old"], row["without_new"]) == without
+    done = simtrack(*args, "--old-protocol", "p.toml", "--protocol", "f.toml")
+    assert "Not compared: 1 replies without an old verdict, 0 without a new one" in done.out
+    done = simtrack(*args, "--protocol", "p.toml")
+    assert done.code == 2
+    assert "the log holds no verdicts to hold against new ones" in done.err
+
+
 def test_obligations_have_an_exact_and_a_lenient_view(simtrack) -> None:
     rows = [
         {"id": "a", "stage": "COMPLETED", "obligation": "sentence",
