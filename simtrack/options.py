@@ -112,8 +112,9 @@ Correlation = Literal["exchangeable", "independence"]
 #: How the covariance of estimating equations is estimated: from the working model, from the scores
 #: of the clusters (sandwich), or from those made larger for few clusters.
 GeeCovariance = Literal["model", "sandwich", "mancl-derouen", "kauermann-carroll", "fay-graubard"]
-#: Which model on clustered scores: estimating equations, mixed models, or a penalised fit.
-ModelName = Literal["gee", "lmm", "glmm", "firth"]
+#: Which model on clustered scores: estimating equations, mixed models, a penalised fit, or a plain
+#: logistic regression with errors clustered both ways.
+ModelName = Literal["gee", "lmm", "glmm", "firth", "two-way"]
 #: How a fit ended. "singular": a variance is 0; "separated": a coefficient is infinite;
 #: "not-estimable": the data do not say; "implausible": the optimiser is content, the answer absurd.
 ModelStatus = Literal[

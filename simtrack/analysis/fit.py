@@ -15,10 +15,12 @@ from simtrack.estimands import RATE, Contrast, Estimand, Unavailable
 from simtrack.estimands import estimand as look_up
 from simtrack.inference.firth import Firth, firth
 from simtrack.inference.gee import Gee, gee
+from simtrack.inference.leave_one_out import LeaveOneOut, leave_one_out
 from simtrack.inference.linear_mixed import LinearMixed, linear_mixed
 from simtrack.inference.logistic_mixed import LogisticMixed, logistic_mixed
 from simtrack.inference.model_design import terms_of
 from simtrack.inference.model_table import ModelTable, model_table
+from simtrack.inference.two_way import TwoWay, two_way
 from simtrack.options import (
     Correlation,
     GeeCovariance,
@@ -33,7 +35,7 @@ from simtrack.validate import confidence_level
 
 __all__ = ["DESIGNS", "Fit", "Fits", "NamedDesign", "fit"]
 
-Fitted: TypeAlias = Gee | LinearMixed | LogisticMixed | Firth
+Fitted: TypeAlias = Gee | LinearMixed | LogisticMixed | Firth | TwoWay
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +66,20 @@ DESIGNS: dict[str, NamedDesign] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    """One model in one group."""
+    """One model in one group, and its refits without each cluster if they were asked for."""
 
     labels: tuple[str, ...]
     model: ModelName
     table: ModelTable
     result: Fitted
+    without: LeaveOneOut | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain data."""
+        found: dict[str, Any] = {"model": self.model, "fit": self.result.to_dict()}
+        if self.without is not None:
+            found["leave_one_out"] = self.without.to_dict()
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,8 +117,7 @@ class Fits:
             "by": list(self.by),
             "level": self.level,
             "fits": [
-                {"labels": dict(zip(self.by, row.labels, strict=True)), "model": row.model,
-                 "fit": row.result.to_dict()}
+                {"labels": dict(zip(self.by, row.labels, strict=True))} | row.to_dict()
                 for row in self.rows
             ],
             "left_out": self.losses.by_kind(),
@@ -133,6 +142,7 @@ def fit(
     covariance: GeeCovariance = "mancl-derouen",
     criterion: MixedCriterion = "REML",
     nodes: int | None = None,
+    without_each: bool = False,
     level: float = 0.95,
     missing_cluster: MissingCluster = "refuse",
 ) -> Fits:
@@ -146,9 +156,10 @@ def fit(
         Columns joined by +, : and *: "stage * arm". Or a named `design` in its place.
     design : str, optional
         One of `DESIGNS`.
-    models : sequence of {"gee", "lmm", "glmm", "firth"}
+    models : sequence of {"gee", "lmm", "glmm", "firth", "two-way"}
         Logistic estimating equations; linear and logistic mixed models with a random intercept;
-        Firth's penalised logistic regression, which takes trials as independent.
+        Firth's penalised logistic regression, which takes trials as independent; logistic
+        regression with errors clustered by the clusters and by `crossed`.
     by : sequence of str
         One fit in each group.
     cluster : str, optional
@@ -160,13 +171,16 @@ def fit(
     slope : str, optional
         A column of the design whose effect differs by cluster too (lmm, glmm).
     crossed : str, optional
-        A factor with random effects of its own, crossed with the clusters (glmm, by Laplace).
+        A factor crossed with the clusters: random effects of its own (glmm, by Laplace), or errors
+        clustered by it too (two-way).
     correlation, covariance
         Of gee.
     criterion
         Of lmm.
     nodes
         Of glmm.
+    without_each : bool
+        Fit again without each cluster.
     level, missing_cluster
         As in `estimate`.
 
@@ -218,7 +232,7 @@ def fit(
     for labels, part in _parts(records, groups):
         totals, title = _totals(part, estimand, columns, unit, missing_cluster)
         table = model_table(totals, formula, reference=reference, numeric=numeric, keep=keep)
-        rows += [Fit(labels, model, table, _fitted(model, table, how)) for model in models]
+        rows += [_one(labels, model, table, how, without_each) for model in models]
         losses = losses + totals.losses
     notes = tuple(records.notes)
     return Fits(formula, title, unit, groups, level, tuple(rows), losses, notes)
@@ -239,10 +253,16 @@ def _refuse_idle(
     models: Sequence[str], slope: str | None, crossed: str | None, nodes: int | None
 ) -> None:
     """Refuse an option that none of the models has."""
-    for name, value, having in (("slope", slope, {"lmm", "glmm"}), ("crossed", crossed, {"glmm"}),
-                                ("nodes", nodes, {"glmm"})):  # fmt: skip
+    options = (
+        ("slope", slope, {"lmm", "glmm"}),
+        ("crossed", crossed, {"glmm", "two-way"}),
+        ("nodes", nodes, {"glmm"}),
+    )
+    for name, value, having in options:
         if value is not None and not having & set(models):
             raise InputError(name, f"given with {' or '.join(sorted(having))}", value)
+    if "two-way" in models and crossed is None:
+        raise InputError("crossed", "given for two-way", cure="Name the second kind of cluster.")
 
 
 def _with_intermediate(records: Records) -> Records:
@@ -290,6 +310,20 @@ def _parts(records: Records, groups: tuple[str, ...]) -> list[tuple[tuple[str, .
     return found
 
 
+def _one(
+    labels: tuple[str, ...],
+    model: ModelName,
+    table: ModelTable,
+    how: Mapping[str, Any],
+    without_each: bool,
+) -> Fit:
+    found = _fitted(model, table, how)
+    if not without_each:
+        return Fit(labels, model, table, found)
+    again = leave_one_out(table, lambda part: _fitted(model, part, how))
+    return Fit(labels, model, table, found, again)
+
+
 def _fitted(name: ModelName, table: ModelTable, how: Mapping[str, Any]) -> Fitted:
     level = how["level"]
     if name == "gee":
@@ -299,6 +333,8 @@ def _fitted(name: ModelName, table: ModelTable, how: Mapping[str, Any]) -> Fitte
         return linear_mixed(table, slope=how["slope"], criterion=how["criterion"], level=level)
     if name == "firth":
         return firth(table, level=level)
+    if name == "two-way":
+        return two_way(table, how["crossed"], level=level)
     crossed = how["crossed"]
     return logistic_mixed(table, slope=None if crossed else how["slope"], crossed=crossed,
                           nodes=how["nodes"], level=level)  # fmt: skip

@@ -24,6 +24,7 @@ Examples:
 gee    logistic estimating equations: odds averaged over clusters; corrected for few clusters
 lmm    linear mixed model: differences of rates; --slope where effects differ by cluster
 glmm   logistic mixed model by adaptive quadrature: odds within a cluster, averaged ones beside
+two-way  logistic regression, errors clustered by the clusters and by --crossed
 firth  penalised logistic regression, for separated data; takes trials as independent
 """
 
@@ -38,7 +39,7 @@ firth  penalised logistic regression, for separated data; takes trials as indepe
 @click.option("--reference", multiple=True, metavar="COL=LEVEL", help="The level to compare with.")
 @click.option("--numeric", multiple=True, help="A column whose labels are numbers.")
 @click.option("--slope", help="A column of the design whose effect differs by cluster (lmm, glmm).")
-@click.option("--crossed", help="A factor with random effects crossed with the clusters (glmm).")
+@click.option("--crossed", help="A factor crossed with the clusters (glmm, two-way).")
 @click.option("--correlation", type=click.Choice(get_args(Correlation)), default="exchangeable",
               help="Working correlation of gee [exchangeable].")  # fmt: skip
 @click.option("--covariance", type=click.Choice(get_args(GeeCovariance)), default="mancl-derouen",
@@ -46,6 +47,7 @@ firth  penalised logistic regression, for separated data; takes trials as indepe
 @click.option("--criterion", type=click.Choice(get_args(MixedCriterion)), default="REML",
               help="Of lmm [REML].")  # fmt: skip
 @click.option("--nodes", type=int, help="Quadrature nodes of glmm; 1 is Laplace.")
+@click.option("--leave-one-out", "without_each", is_flag=True, help="Refit without each cluster.")
 @click.option("--level", type=float, default=0.95, help="Confidence level [0.95].")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def fit(logs: tuple[str, ...], as_json: bool, **given: Any) -> None:
@@ -68,7 +70,7 @@ def fit(logs: tuple[str, ...], as_json: bool, **given: Any) -> None:
 
 
 _PASSED = ("design", "cluster", "estimand", "slope", "crossed", "correlation", "covariance",
-           "criterion", "nodes", "level", "missing_cluster")  # fmt: skip
+           "criterion", "nodes", "without_each", "level", "missing_cluster")  # fmt: skip
 
 
 def _show(found: Fits) -> None:
@@ -95,13 +97,14 @@ def _show(found: Fits) -> None:
     print()
     checks: list[tuple[str, ...]] = [
         (*row.labels, row.model, row.result.status, f"{row.result.n:.0f}",
-         str(row.result.clusters), _spread(row))
+         str(len(row.table.clusters)), _spread(row))
         for row in found.rows
     ]  # fmt: skip
     heads = (*found.by, "fit", "status", "trials", "clusters", "between clusters")
     Table("Diagnostics:", heads, checks,
           frozenset((*found.by, "fit", "status", "between clusters"))).show()  # fmt: skip
     _show_marginal(found)
+    _show_without(found)
     for kind, n in found.losses.by_kind().items():
         print(f"Left out: {n} {kind}")
     for note in _notes(found):
@@ -130,6 +133,29 @@ def _show_marginal(found: Fits) -> None:
     heads = (*found.by, "fit", "effect", "log odds", "se", "low", "high")
     text = frozenset((*found.by, "fit", "effect"))
     Table("Averaged over clusters:", heads, rows, text).show()
+
+
+def _show_without(found: Fits) -> None:
+    """Print between which values each coefficient moves when one cluster is left out."""
+    from simtrack.report.table import Table, number
+
+    rows: list[tuple[str, ...]] = []
+    for row in found.rows:
+        if row.without is None:
+            continue
+        for j, name in enumerate(row.without.full.names):
+            low, high = row.without.range(name)
+            rows.append((
+                *row.labels, row.model, name, number(_or_none(low)), number(_or_none(high)),
+                row.without.most_influential(name) or "–",
+                number(_or_none(row.without.jackknife_error[j])),
+            ))  # fmt: skip
+    if not rows:
+        return
+    print()
+    heads = (*found.by, "fit", "coefficient", "least", "most", "furthest without", "jackknife se")
+    text = frozenset((*found.by, "fit", "coefficient", "furthest without"))
+    Table("Without each cluster in turn:", heads, rows, text).show()
 
 
 def _spread(row: Fit) -> str:

@@ -112,3 +112,25 @@ def test_numeric_scores_are_fitted_by_a_linear_model() -> None:
     assert found.rows[0].result.coefficients.estimate[1] == pytest.approx(0.3)
     with pytest.raises(InputError, match=r"0 and 1|0/1|binary"):
         fit(Records.from_columns(rows), "arm", models=("gee",))
+
+
+def test_two_kinds_of_clusters_and_refits_without_each(simtrack, study) -> None:
+    write_trials(study, "s.csv")
+    done = simtrack("fit", "s.csv", "--design", "pooled-stage-gap", "--model", "two-way", "--model",
+                    "gee", "--crossed", "model", "--cluster", "cluster", "--leave-one-out",
+                    "--json")  # fmt: skip
+    assert done.code == 0
+    both, equations = done.json["fits"]
+    assert both["fit"]["groups"] == [12, 2, 24]
+    refits = equations["leave_one_out"]["without"]
+    assert [r["cluster"] for r in refits] == [str(k + 1) for k in range(12)]
+    part = study.take(study.factors["cluster"].codes != 4)
+    alone = fit(part, design="pooled-stage-gap", cluster="cluster").rows[0].result.coefficients
+    assert refits[4]["estimate"] == pytest.approx(alone.estimate.tolist(), abs=1e-9)
+    text = simtrack("fit", "s.csv", "--design", "pooled-stage-gap", "--cluster", "cluster",
+                    "--leave-one-out")  # fmt: skip
+    assert "Without each cluster in turn:" in text.out
+    lacking = simtrack("fit", "s.csv", "--formula", "stage", "--model", "two-way", "--cluster",
+                       "cluster")  # fmt: skip
+    assert lacking.code == 2
+    assert "crossed must be given for two-way" in lacking.err

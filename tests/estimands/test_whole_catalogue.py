@@ -22,8 +22,7 @@ from simtrack.probe.placebo import placebo_quantile
 from simtrack.taxonomy import GATE
 
 #: What nothing computes, as of now.
-NOT_COMPUTED = {"reasoning_tokens", "framework_survey", "anchoring_shares", "detector_audit",
-                "leave_one_out"}  # fmt: skip
+NOT_COMPUTED = {"reasoning_tokens", "framework_survey", "anchoring_shares", "detector_audit"}
 TESTS = Path(__file__).resolve().parents[1]
 
 
