@@ -292,7 +292,7 @@ def log_beta(a: float, b: float) -> float:
     """Give log B(a, b), without cancellation where both are large."""
     n = a + b
     errors = stirling_error(a) + stirling_error(b) - stirling_error(n)
-    centre = a * math.log(a / n) + b * math.log(b / n)
+    centre = -a * math.log1p(b / a) - b * math.log1p(a / b)
     return errors + centre + 0.5 * (math.log(n / a) - math.log(b)) + 0.5 * math.log(2.0 * math.pi)
 
 

@@ -21,7 +21,6 @@ from simtrack.inference.hierarchical_slope_grid import (
 )
 from simtrack.inference.hierarchical_slope_law import marginal_difference
 from simtrack.inference.posterior import Posterior, describe
-from simtrack.inference.posterior_law import PanelLaw
 from simtrack.inference.two_rates import two_columns
 from simtrack.options import Computation, Guarantee
 from simtrack.validate import confidence_level, real
@@ -181,10 +180,10 @@ def _found(
     clusters: int,
     level: float,
 ) -> HierarchicalSlope:
-    words, top = priors.words(), math.inf
+    words = priors.words()
     law, rate_first, rate_second = marginal_difference(grid)
-    contrast = PanelLaw(grid.panels[2], grid.marginal(2))
-    spreads = [PanelLaw(grid.panels[k], grid.marginal(k), support=(0.0, top)) for k in (1, 3)]
+    contrast = grid.law(2)
+    spreads = [grid.law(k, (0.0, math.inf)) for k in (1, 3)]
     # Savage and Dickey: the null's density after the data, over that before.
     at_null = float(contrast.density(np.array([0.0]))[0])
     before = 1.0 / (priors.contrast_sd * math.sqrt(2.0 * math.pi))

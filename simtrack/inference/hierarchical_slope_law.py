@@ -15,9 +15,9 @@ from simtrack.inference.posterior_panels import ORDER, legendre_values, settled_
 __all__ = ["marginal_difference"]
 
 Floats = NDArray[np.float64]
-_NEGLIGIBLE = 1e-11
-_SETTLED = 1e-9
-_NEWTON_STEPS, _NEAR = 40, 1e-13
+_NEGLIGIBLE = 1e-8
+_SETTLED, _TINY = 1e-7, 1e-290
+_NEWTON_STEPS, _NEAR = 40, 1e-8
 _ROWS_AT_ONCE = 256
 
 
@@ -28,32 +28,30 @@ def marginal_difference(grid: SlopeGrid) -> tuple[PanelLaw, float, float]:
     the d where it is x. Mean rates are over Normal(m ± d/2, t² + o²/4).
     """
     m, t, d, o = (p.nodes.ravel() for p in grid.panels)
-    rows = grid.mass.sum(axis=2)
+    rows = grid.mass.sum(axis=1)
     kept = np.argwhere(rows > _NEGLIGIBLE)
+    of_m, of_t, of_o = grid.pairs[kept[:, 0], 0], grid.pairs[kept[:, 0], 1], kept[:, 1]
     difference, slope = np.empty((len(kept), d.size)), np.empty((len(kept), d.size))
     means = np.zeros(2)
-    order = {}
-    for at, (i, j, k) in enumerate(kept.tolist()):
-        order.setdefault((j, k), []).append((at, i))
-    for (j, k), members in order.items():
+    mass = grid.mass[kept[:, 0], :, of_o]
+    for j, k in np.unique(np.stack([of_t, of_o], axis=1), axis=0).tolist():
         sd = math.sqrt(t[j] ** 2 + 0.25 * o[k] ** 2)
-        at, i = (np.array(part) for part in zip(*members, strict=True))
+        at = np.flatnonzero((of_t == j) & (of_o == k))
         rates = []
         change = np.zeros((at.size, d.size))
         for side, half in enumerate((0.5 * d, -0.5 * d)):
-            log_rate, log_rest, by_m = log_mean_rate(m[i][:, None] + half, sd)
+            log_rate, log_rest, by_m = log_mean_rate(m[of_m[at]][:, None] + half, sd)
             rates.append(np.exp(log_rate))
             change += 0.5 * by_m * np.exp(log_rate + log_rest)
-            means[side] += (grid.mass[i, j, :, k] * rates[side]).sum()
+            means[side] += (mass[at] * rates[side]).sum()
         difference[at], slope[at] = rates[0] - rates[1], change
-    conditional = grid.density[kept[:, 0], kept[:, 1], :, kept[:, 2]]
-    weight = np.prod(
-        [grid.panels[p].weights.ravel()[kept[:, c]] for c, p in enumerate((0, 1, 3))], axis=0
-    )
+    conditional = grid.density[kept[:, 0], :, of_o]
+    by_m, by_t, by_o = (grid.panels[p].weights.ravel() for p in (0, 1, 3))
+    weight = by_m[of_m] * by_t[of_t] * by_o[of_o]
     table = _Rows(grid, difference, slope, conditional * weight[:, None])
     low, high = float(difference.min()), float(difference.max())
     panels, values = settled_panels(table.density, np.linspace(low, high, 7), _SETTLED)
-    means /= float(rows[rows > _NEGLIGIBLE].sum())
+    means /= float(mass.sum())
     return PanelLaw(panels, values, "identity", (-1.0, 1.0)), float(means[0]), float(means[1])
 
 
@@ -66,7 +64,7 @@ class _Rows:
         self.width = np.diff(panels.edges)
         self.difference = panels.coefficients(difference.reshape(shape))
         self.slope = panels.coefficients(slope.reshape(shape))
-        self.height = panels.coefficients(density.reshape(shape))
+        self.log_height = panels.coefficients(np.log(np.maximum(density, _TINY)).reshape(shape))
         sign = (-1.0) ** np.arange(ORDER)
         left = (self.difference * sign).sum(axis=-1)
         right = self.difference[:, -1:].sum(axis=-1)
@@ -103,6 +101,6 @@ class _Rows:
             if done:
                 break
         basis = legendre_values(place)
-        height = (np.moveaxis(self.height[some][rows, panel], -1, 0) * basis).sum(axis=0)
-        found = height / np.maximum((slope * basis).sum(axis=0), 1e-300)
+        log_height = (np.moveaxis(self.log_height[some][rows, panel], -1, 0) * basis).sum(axis=0)
+        found = np.exp(log_height) / np.maximum((slope * basis).sum(axis=0), 1e-300)
         return np.asarray(np.where(inside, found, 0.0).sum(axis=0))
