@@ -139,7 +139,7 @@ def fit(
     slope: str | None = None,
     crossed: str | None = None,
     correlation: Correlation = "exchangeable",
-    covariance: GeeCovariance = "mancl-derouen",
+    covariance: GeeCovariance = "kauermann-carroll",
     criterion: MixedCriterion = "REML",
     nodes: int | None = None,
     without_each: bool = False,

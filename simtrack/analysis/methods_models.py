@@ -35,14 +35,14 @@ MODEL_METHODS: tuple[Method, ...] = (
     ),
     Method(
         "gee-mancl-derouen", "model", f"{_IN}.gee:gee",
-        "The covariance for few clusters, with t(G-1): the default of gee.",
-        "Fewer than about six clusters: it covers too much.",
+        "A larger correction for few clusters, with t(G-1): the safe side.",
+        "About twelve clusters of one size: it covers more than it says.",
         "optimisation", "asymptotic", "Mancl & DeRouen 2001",
     ),
     Method(
         "gee-kauermann-carroll", "model", f"{_IN}.gee:gee",
-        "A smaller correction than Mancl and DeRouen's, for clusters of one size.",
-        "Very unequal clusters: it covers too little.",
+        "The covariance for few clusters, with t(G-1): the default of gee, nominal at 12 clusters.",
+        "Very unequal clusters: it covers too little; mancl-derouen is safer.",
         "optimisation", "asymptotic", "Kauermann & Carroll 2001",
     ),
     Method(

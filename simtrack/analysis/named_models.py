@@ -46,7 +46,7 @@ def gee_clusters(
     *,
     alternative: Alternative = "two-sided",
     correlation: Correlation = "exchangeable",
-    covariance: GeeCovariance = "mancl-derouen",
+    covariance: GeeCovariance = "kauermann-carroll",
 ) -> Results:
     """The contrast of log odds by estimating equations, with a p-value and no interval.
 
