@@ -42,8 +42,10 @@ firth  penalised logistic regression, for separated data; takes trials as indepe
 @click.option("--crossed", help="A factor crossed with the clusters (glmm, two-way).")
 @click.option("--correlation", type=click.Choice(get_args(Correlation)), default="exchangeable",
               help="Working correlation of gee [exchangeable].")  # fmt: skip
-@click.option("--covariance", type=click.Choice(get_args(GeeCovariance)), default="kauermann-carroll",
-              help="Standard errors of gee [kauermann-carroll].")  # fmt: skip
+@click.option(
+    "--covariance", type=click.Choice(get_args(GeeCovariance)), default="kauermann-carroll",
+    help="Standard errors of gee [kauermann-carroll].",
+)  # fmt: skip
 @click.option("--criterion", type=click.Choice(get_args(MixedCriterion)), default="REML",
               help="Of lmm [REML].")  # fmt: skip
 @click.option("--nodes", type=int, help="Quadrature nodes of glmm; 1 is Laplace.")
