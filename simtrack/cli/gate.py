@@ -14,6 +14,7 @@ from simtrack.cli.reply_reading import (
     example_option,
     read_asked_replies,
 )
+from simtrack.cli.table_parts import tell
 
 if TYPE_CHECKING:
     from simtrack.scoring.corruption import CorruptionGate
@@ -70,9 +71,11 @@ def _show(found: CorruptionGate) -> None:
           frozenset(("corruption", "rows", "view"))).show()  # fmt: skip
     for row in found.rows:
         if row.survivors:
-            print(f"Survived {row.name}: {'; '.join(row.examples)}")
+            more = row.survivors - len(row.examples)
+            listed = "; ".join(row.examples) + (f"; and {more} more" if more else "")
+            tell(f"Survived {row.name}", listed)
     for note in found.notes:
-        print(f"Note: {note}")
+        tell("Note", note)
     if found.vacuous:
         print("Nothing was tested: the replies have no success, or verdicts were recorded and not "
               "made from the words.")  # fmt: skip

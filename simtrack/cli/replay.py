@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from shlex import quote
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -10,7 +11,7 @@ import click
 from simtrack.cli.reading import log_options, split_names
 from simtrack.cli.reply_reading import example_option, read_asked_replies
 from simtrack.cli.score_parts import comparison_text
-from simtrack.cli.table_parts import refuse_ending, refuse_overwriting
+from simtrack.cli.table_parts import counted, refuse_ending, refuse_overwriting, tell
 from simtrack.errors import InputError
 from simtrack.options import GateName, Status
 
@@ -98,18 +99,21 @@ def _protocol(given: dict[str, Any]) -> ReplayProtocol:
 
 def _show(found: Replay, output: str | None) -> None:
     from simtrack.report.table import Table, number
+    from simtrack.scoring.replay_protocol import GATE_CODES
 
     accounts = found.accounting
     statuses = [s for s in get_args(Status) if accounts.total(s) or s == "scored"]
     heads = ("gate", *found.by, "planned", *statuses)
-    rows = [(*r.labels, str(r.planned), *(str(r.n(s)) for s in statuses)) for r in accounts.rows]
+    names = {code: f"{gate} ({code})" for gate, code in GATE_CODES.items()}
+    rows = [(names[r.labels[0]], *r.labels[1:], str(r.planned), *(str(r.n(s)) for s in statuses))
+            for r in accounts.rows]  # fmt: skip
     Table("Sessions:", heads, rows, frozenset(("gate", *found.by))).show()
     print()
     heads = ("gate", *found.by, "end", "outcome", "sessions", "of", "share", "low", "high",
              "clusters")  # fmt: skip
     cells = [
-        (row.gate, *row.labels, row.end, row.outcome, str(row.n), str(row.sessions),
-         number(row.share), number(row.low), number(row.high), str(row.clusters))
+        (names[GATE_CODES[row.gate]], *row.labels, row.end, row.outcome, str(row.n),
+         str(row.sessions), number(row.share), number(row.low), number(row.high), str(row.clusters))
         for row in found.rows
     ]  # fmt: skip
     text = frozenset(("gate", *found.by, "end", "outcome"))
@@ -119,14 +123,17 @@ def _show(found: Replay, output: str | None) -> None:
         said = comparison_text(group.comparison) if group.comparison else "not compared"
         print(f"\nTask success{where}: {said}")
     print()
-    print(f"{100 * found.level:g} % intervals; clusters: {found.cluster}; B1 is the marker gate, "
-          "B2 no-tool-call, A the runtime.")  # fmt: skip
+    print(f"{100 * found.level:g} % intervals; clusters: {found.cluster}.")
     of_rows = [note for row in found.rows for note in row.notes]
     compared = [note for group in found.comparisons for note in group.notes]
     notes = list(dict.fromkeys((*found.notes, *of_rows, *compared)))
     for note in notes[:_SHOWN_NOTES]:
-        print(f"Note: {note}")
+        tell("Note", note)
     if len(notes) > _SHOWN_NOTES:
-        print(f"Note: {len(notes) - _SHOWN_NOTES} more (--json)")
+        print(f"Note: {counted(len(notes) - _SHOWN_NOTES, 'more note')} (--json)")
     if output:
+        two = [GATE_CODES[gate] for gate in found.gates[:2]]
+        then = f"--compare {' '.join(two)}" if len(two) > 1 else "--by gate"
         print(f"Table of sessions: {output}")
+        print(f"Read it: simtrack score {quote(output)} --estimand task_success {then} "
+              f"--cluster {found.cluster}")  # fmt: skip

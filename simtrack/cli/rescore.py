@@ -15,6 +15,7 @@ from simtrack.cli.reply_reading import (
     read_asked_replies,
 )
 from simtrack.cli.score_parts import comparison_text
+from simtrack.cli.table_parts import tell
 from simtrack.errors import InputError
 
 if TYPE_CHECKING:
@@ -98,5 +99,5 @@ def _show(found: Rescore, most: int) -> None:
         if len(row.changes) > most:
             print(f"  and {len(row.changes) - most} more (--show, --json)")
     for note in found.notes:
-        print(f"Note: {note}")
+        tell("Note", note)
     print("McNemar's test takes replies as independent; the sign-flip test takes clusters.")

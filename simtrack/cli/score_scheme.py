@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, get_args
+from collections.abc import Mapping
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any
 
 from simtrack.cli.reading import split_names
 from simtrack.cli.reply_reading import read_asked_replies
-from simtrack.cli.table_parts import refuse_ending, refuse_overwriting
+from simtrack.cli.table_parts import counted, refuse_ending, refuse_overwriting, tell
 from simtrack.errors import InputError
-from simtrack.options import Status
 
 if TYPE_CHECKING:
     from simtrack.analysis.scheme_score import SchemeScore
+    from simtrack.records import Records
 
 __all__ = ["score_by_scheme"]
 
@@ -30,10 +33,11 @@ def score_by_scheme(logs: tuple[str, ...], given: dict[str, Any], as_json: bool)
 
     for name, option in _NOT_HERE.items():
         if given.get(name):
-            cure = "Write the scored table with -o FILE, and give that to score or test."
+            cure = ("Write the scored table with -o FILE, and give that to score or test with "
+                    "--estimand NAME and --where view=LEVEL.")  # fmt: skip
             raise InputError(option, "left out with --scheme", cure=cure)
     if given["missing"] != "drop":
-        cure = "Write the scored table with -o FILE, and give that to score with --missing."
+        cure = "Write the scored table with -o FILE, and give that to score with --estimand NAME."
         raise InputError("--missing", "left out with --scheme", given["missing"], cure=cure)
     aside: tuple[str, ...] = ()
     if given["output"]:
@@ -49,68 +53,48 @@ def score_by_scheme(logs: tuple[str, ...], given: dict[str, Any], as_json: bool)
         icc=given["icc"],
         missing_cluster=given["missing_cluster"],
     )
-    if given["output"]:
-        write_trials(next(iter(tables.values())), given["output"])
+    written = _placed(given["output"], tables, logs) if given["output"] else {}
+    for path, name in written.items():
+        write_trials(tables[name], path)
     if as_json:
         print(json.dumps(found.to_dict(), indent=1, ensure_ascii=False))
         return
     _show(found)
-    if given["output"]:
-        print(f"Scored table: {given['output']}")
+    for path, name in written.items():
+        print(f"Scored table, {name} by {name}: {path}")
+    if written:
+        print(f"Read it: {_reading(given['output'], found)}")
+
+
+def _placed(output: str, tables: Mapping[str, Records], logs: tuple[str, ...]) -> dict[str, str]:
+    """Name a file for every table: the first as asked, the others beside it."""
+    first, *others = tables
+    target = Path(output)
+    beside = {str(target.with_suffix(f".{name}{target.suffix}")): name for name in others}
+    for path in beside:
+        refuse_overwriting(path, logs)
+    return {output: first} | beside
+
+
+def _reading(output: str, found: SchemeScore) -> str:
+    """Say how another verb reads the table: its codes belong to the estimands of the scheme."""
+    by = " --by view" if "view" in found.by else ""
+    name = found.rows[0].estimand if found.rows else found.scheme
+    return f"simtrack score {quote(output)} --estimand {name} --cluster {found.cluster}{by}"
 
 
 def _show(found: SchemeScore) -> None:
-    from simtrack.report.table import Table, number
+    from simtrack.cli.scheme_tables import account_lines, code_lines, estimand_lines, row_notes
 
-    accounts = found.accounting
-    statuses = [s for s in get_args(Status) if accounts.total(s) or s == "scored"]
-    rows: list[tuple[str, ...]] = [
-        (*r.labels, str(r.planned), *(str(r.n(s)) for s in statuses)) for r in accounts.rows
-    ]
-    for loss in accounts.unplaced:
-        blank = ("(unplaced)",) + ("",) * (len(found.by) - 1) if found.by else ()
-        rows.append((*blank, str(loss.n), *(str(loss.n) if s == loss.kind else "0"
-                                            for s in statuses)))  # fmt: skip
-    heads = (*found.by, "planned", *statuses)
-    Table(f"{found.scheme}: where every planned reply went", heads, rows,
-          frozenset(found.by)).show()  # fmt: skip
-    table = found.composition
-    print()
-    cells = [(*labels, *map(str, counts))
-             for labels, counts in zip(table.labels, table.counts, strict=True)]  # fmt: skip
-    Table("Codes:", (*table.by, *table.codes), cells, frozenset(table.by)).show()
-    print()
-    heads = ("estimand", "symbol", *found.by, "n", "of", "estimate", "low", "high", "clusters",
-             "sign-flip p")  # fmt: skip
-    lines = [
-        (r.estimand, r.symbol, *r.labels, _whole(r.numerator), _whole(r.denominator),
-         number(r.estimate), number(r.low), number(r.high), str(r.clusters),
-         "–" if r.pvalue is None else f"{r.pvalue:.4g}")
-        for r in found.rows
-    ]  # fmt: skip
-    Table("Estimands:", heads, lines, frozenset(("estimand", "symbol", *found.by))).show()
-    print()
+    for lay_out in (account_lines, code_lines, estimand_lines):
+        table, more = lay_out(found)
+        table.show()
+        print(f"({more})\n" if more else "")
     print(f"{100 * found.level:g} % intervals; clusters: {found.cluster}.")
     for name, why in found.left_out.items():
-        print(f"Left out: {name} {why}")
-    notes = [*found.notes, *_row_notes(found)]
+        tell("Left out", f"{name} {why}")
+    notes = [*found.notes, *row_notes(found.rows)]
     for note in notes[:_SHOWN_NOTES]:
-        print(f"Note: {note}")
+        tell("Note", note)
     if len(notes) > _SHOWN_NOTES:
-        print(f"Note: {len(notes) - _SHOWN_NOTES} more notes (--json)")
-
-
-def _whole(value: int | None) -> str:
-    return "–" if value is None else str(value)
-
-
-def _row_notes(found: SchemeScore) -> list[str]:
-    """Gather equal notes of rows, and name the rows."""
-    names: dict[str, list[str]] = {}
-    for row in found.rows:
-        for note in row.notes:
-            names.setdefault(note, []).append("/".join((row.estimand, *row.labels)))
-    return [
-        f"{note} [{', '.join(rows[:3])}{', …' if len(rows) > 3 else ''}]"
-        for note, rows in names.items()
-    ]
+        print(f"Note: {counted(len(notes) - _SHOWN_NOTES, 'more note')} (--json)")

@@ -17,7 +17,8 @@ from simtrack.records import Records, Replies
 __all__ = ["Part", "fullest", "once", "repeated_replies", "repeated_runs", "repeated_trials"]
 
 #: Two rows that agree in all of these are one trial, counted twice.
-_TELLS_APART = ("task", "model", "solver", "arm", "metric", "view", "unit", "repetition")
+_TELLS_APART = ("task", "model", "solver", "arm", "metric", "view", "clause", "gate", "depth",
+                "trajectory", "turn", "unit", "repetition")  # fmt: skip
 #: Labels that a file gives to all its replies, and those that say what became of one.
 _NO_NAMES = frozenset({"source", "run", "task_id", "status", "reason", "limit", "ended"})
 _SHOWN = 4

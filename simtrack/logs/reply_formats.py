@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from simtrack.errors import DataError
 from simtrack.logs import inspect, lm_eval, tables, tau
 from simtrack.logs.content import Content
 from simtrack.logs.formats import Request
+from simtrack.logs.opening import with_records
 from simtrack.options import Turns
 from simtrack.records import Replies
 
@@ -59,7 +61,17 @@ def _table(path: Path, content: Content, label: str, request: Request, turns: Tu
         table = tables.read_csv(_utf8(content, label), label)
     else:
         table = tables.read_json_lines(content.data, label, wanted, salvage=request.salvage)
-    return tables.to_replies(table, map=request.map, scores=request.scores)
+    found = tables.to_replies(table, map=request.map, scores=request.scores)
+    if content.kind != "text":
+        return found
+    gone = sum(text is None for text in found.texts)
+    if not gone:
+        return found
+    note = (
+        f"{label}: {gone} of {len(found)} cells of replies are empty and count as missing: CSV "
+        "does not tell an empty reply from none. JSON lines and Parquet do"
+    )
+    return with_records(found, lambda own: replace(own, notes=(*own.notes, note)))
 
 
 def _utf8(content: Content, label: str) -> str:

@@ -33,9 +33,9 @@ def test_strict_verdicts_are_those_of_the_scorer_that_made_the_log(simtrack, log
 def test_text_output_says_where_replies_went(simtrack, logs) -> None:
     done = simtrack("score", str(logs / LOG), "--scheme", "stageif")
     assert done.code == 0
-    assert "strict         60      60" in done.out
+    assert "both       60      60" in done.out
     assert "truth was fixed from labels before replies were read: sha256" in done.out
-    assert "withholding                ω            strict    11  12" in done.out
+    assert "withholding                ω            both      11  12" in done.out
 
 
 def test_the_archive_and_the_object_of_one_run_say_the_same(simtrack, logs) -> None:
@@ -51,6 +51,9 @@ def test_the_archive_and_the_object_of_one_run_say_the_same(simtrack, logs) -> N
 def test_the_scored_table_goes_on_to_every_other_verb(simtrack, logs, tmp_path) -> None:
     first = simtrack("score", str(logs / LOG), "--scheme", "stageif", "-o", "scored.csv")
     assert first.code == 0
+    told = first.out.rpartition("Read it: simtrack ")[2].split()
+    both = simtrack(*told, "--json").json["metrics"][0]["estimates"]["rows"]
+    assert [row["labels"]["view"] for row in both] == ["strict", "stripped"]
     again = simtrack("score", "scored.csv", "--where", "view=strict", "--estimand", "adherence",
                      "--cluster", "scenario", "--json")  # fmt: skip
     direct = simtrack("score", str(logs / LOG), "--scheme", "stageif", "--json")

@@ -234,6 +234,14 @@ def test_a_folder_stacks_its_files(log) -> None:
     assert np.isnan(found.verdicts["acc"]).sum() == 3
 
 
+def test_empty_cells_of_csv_are_told(tmp_path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("id,reply\na,x\nb,\nc,\n", encoding="utf-8")
+    told = [note for note in read_replies(path).records.notes if "empty" in note]
+    assert told == ["rows.csv: 2 of 3 cells of replies are empty and count as missing: CSV does "
+                    "not tell an empty reply from none. JSON lines and Parquet do"]  # fmt: skip
+
+
 def test_a_copy_of_a_run_counts_once_and_equal_labels_are_told(fixtures, tmp_path) -> None:
     for name in ("a.eval", "b.eval"):
         shutil.copy(fixtures / "stage_replies.eval", tmp_path / name)
