@@ -77,10 +77,9 @@ def test_the_text_names_gates_ends_and_what_was_assumed(simtrack, sessions):
     assert done.code == 0
     assert "Task success: B1 minus A, paired by scenario:" in done.out
     assert "Note: a task is done once create_event, send_invites were executed" in done.out
-    assert "marker (B1)  dead end" in done.out
     assert "runtime (A)  correct stop" in done.out
     lines = [line.split() for line in done.out.splitlines() if line.startswith("marker")]
-    assert ["marker", "dead", "end", "DEAD_END", "9", "33"] in [line[:6] for line in lines]
+    assert ["marker", "(B1)", "dead", "end", "DEAD_END", "9", "33"] in [line[:7] for line in lines]
 
 
 def test_a_table_of_sessions_is_written_and_read_again(simtrack, sessions):
