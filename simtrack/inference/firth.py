@@ -22,6 +22,8 @@ __all__ = ["Firth", "firth"]
 
 Floats = NDArray[np.float64]
 _MOST, _LONGEST, _WIDEST = 200, 3.0, 60.0
+#: What a step may promise where rounding lets the likelihood rise no more.
+_ROUNDING = 1e-11
 INDEPENDENT = (
     "penalised likelihood, profile intervals and p-values treat trials as independent; `clustered` "
     "has the sandwich covariance of cluster scores with t(G - 1)"
@@ -153,20 +155,25 @@ class _Pooled:
         beta, value = start.copy(), self.value(start)
         if not free.any():
             return beta, value, True
+        small = False
         for _ in range(_MOST):
             mu, pull = self.pulls(beta)
             score = np.einsum("k,kj->j", self.total - self.n * mu + self.n * pull, self.design)
             part = self.information(beta)[np.ix_(free, free)]
             step = np.zeros(beta.size)
             step[free] = solve(cholesky(part), score[free])
-            if float((step * score).sum()) <= tolerance * (1.0 + abs(value)):
+            promise = float((step * score).sum())
+            if promise <= tolerance * (1.0 + abs(value)):
                 return beta, value, True
             step *= min(1.0, _LONGEST / float(np.sqrt((step * step).sum())))
-            beta, next_value = _uphill(self.value, beta, step, value)
-            if next_value <= value and float(np.abs(score[free]).max()) > 1e-6:
-                return beta, value, False
-            value = next_value
-        return beta, value, False
+            if promise <= _ROUNDING * (1.0 + abs(value)):
+                beta, small = beta + step, True  # too near the top for the value to tell
+            else:
+                moved, value = _uphill(self.value, beta, step, value)
+                if (moved == beta).all():
+                    break
+                beta, small = moved, False
+        return beta, value, small
 
     def profile(
         self, j: int, beta: Floats, value: float, covariance: Floats, level: float

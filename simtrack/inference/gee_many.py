@@ -55,6 +55,9 @@ def gee_many(
     alpha = np.empty(studies)
     names = get_args(ModelStatus)
     codes = np.where(separated_studies(trials, sums, x), names.index("separated"), 0)
+    live = np.broadcast_to((trials.sum(axis=2) > 0).sum(axis=1), studies)
+    size = np.broadcast_to(trials.sum(axis=(1, 2)), studies)
+    codes[(live < 2) | (size <= columns)] = names.index("not-estimable")
     kind = get_args(GeeCovariance).index(covariance)
     fit_gee(trials, sums, x, correlation == "exchangeable", kind, beta, cover, alpha, codes)
     error = np.sqrt(np.abs(np.einsum("rjj->rj", cover)))
@@ -62,7 +65,6 @@ def gee_many(
     codes[absurd] = names.index("implausible")
     for array in (beta, cover, alpha):
         array[codes != 0] = np.nan
-    live = np.broadcast_to((trials.sum(axis=2) > 0).sum(axis=1), studies)
     df = np.broadcast_to((live - 1.0)[:, None], (studies, columns)).copy()
     none = np.full(studies, np.nan)
     return ManyFits(beta, cover, df, alpha, none, codes, f"GEE, {correlation}, {covariance}")

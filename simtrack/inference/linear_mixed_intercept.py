@@ -21,7 +21,7 @@ __all__ = ["RatioFit", "fit_ratio", "satterthwaite_intercept"]
 Floats = NDArray[np.float64]
 #: Where the score is looked at first; beyond the last, spread within clusters is next to nothing.
 _GRID = np.concatenate([[0.0], np.geomspace(1e-8, 1e8, 65)])
-_FLAT, _MODERATE = 1e-11, 1e3
+_FLAT, _MODERATE = 1e-10, 200.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

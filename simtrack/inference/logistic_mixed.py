@@ -30,7 +30,7 @@ __all__ = ["LogisticMixed", "logistic_mixed"]
 Floats = NDArray[np.float64]
 Array = NDArray[Any]
 #: Standard deviations of log odds below and beyond which a fit is at the edge, or says nothing.
-_ZERO_SD, _ABSURD_SD = 1e-4, 10.0
+_ZERO_SD, _ABSURD_SD = 1e-3, 10.0
 _SHIFT = 1e-3
 
 

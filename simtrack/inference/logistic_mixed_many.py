@@ -65,11 +65,12 @@ def logistic_mixed_many(
     sd, likelihood = np.empty(studies), np.empty(studies)
     names = get_args(ModelStatus)
     size, inside = np.broadcast_to(trials.sum(axis=2), sums.shape[:2]), sums.sum(axis=2)
-    codes = np.zeros(studies, np.int64)
+    codes, live = np.zeros(studies, np.int64), (size > 0).sum(axis=1)
+    # The last that holds stands.
     codes[((inside == 0) | (inside == size)).all(axis=1)] = names.index("separated")
+    codes[(size <= 1).all(axis=1)] = names.index("not-estimable")
     codes[separated_studies(trials, sums, x)] = names.index("separated")
-    live = (size > 0).sum(axis=1)
-    codes[(live < 2) | (size <= 1).all(axis=1)] = names.index("not-estimable")
+    codes[live < 2] = names.index("not-estimable")
     fit_logistic_mixed(trials, sums, x, *gauss_hermite(used), beta, cover, sd, likelihood, codes)
     df = np.broadcast_to((live - 1.0)[:, None], (studies, columns)).copy()
     method = f"logistic mixed, {used} nodes"

@@ -17,8 +17,8 @@ __all__ = ["Search", "hessian", "minimise", "root_between"]
 Floats = NDArray[np.float64]
 Array = NDArray[Any]
 Function = Callable[[Array], Array]
-_STEP = 1e-3
-_LONGEST = 2.0
+_STEP, _ROUGH_STEP = 1e-3, 1e-4
+_LONGEST, _NEAR = 2.0, 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,8 +56,8 @@ def minimise(
     leaves saddles and settles in a minimum.
     """
     x, count = start.astype(np.float64), 0
-    value = _real(function, x)
-    g, h = gradient(function, x), hessian(function, x, rough=True)
+    value, g = _real(function, x), gradient(function, x)
+    h = hessian(function, x, base=g)
     for _ in range(most):
         step, promise = _newton(g, h)
         if promise <= tolerance * tolerance * (1.0 + abs(value)):
@@ -67,28 +67,36 @@ def minimise(
             break
         count += 1
         x, value = moved, next_value
-        g, h = gradient(function, x), hessian(function, x, rough=True)
+        g = gradient(function, x)
+        h = hessian(function, x, base=g)
     h = hessian(function, x)
-    _, promise = _newton(g, h)
+    step, promise = _newton(g, h)
+    if promise <= _NEAR * (1.0 + abs(value)):
+        x = x + step  # the last digits, by the exact second derivatives
+        value, g = _real(function, x), gradient(function, x)
+        _, promise = _newton(g, h)
     convex = bool(np.isfinite(cholesky(h + 1e-9 * np.eye(x.size) * np.abs(h).max())).all())
-    done = convex and math.isfinite(value) and promise <= 1e-9 * (1.0 + abs(value))
+    done = convex and math.isfinite(value) and promise <= _NEAR * (1.0 + abs(value))
     return Search(x, value, float(np.abs(g).max()), h, count, done)
 
 
-def hessian(function: Function, at: Floats, *, rough: bool = False) -> Floats:
-    """Give second derivatives: central differences of exact first ones.
+def hessian(function: Function, at: Floats, *, base: Floats | None = None) -> Floats:
+    """Give second derivatives: differences of exact first ones.
 
-    To fourth order, or to second where `rough` will do at half the cost.
+    Central ones to fourth order; or, with the first derivatives `base` at hand, forward ones to
+    about 1e-4 at a quarter of the cost, which is enough for the steps of a search.
     """
-    size = at.size
-    steps = _STEP * np.maximum(1.0, np.abs(at))
-    eye = np.diag(steps)
-    shifts = (eye, -eye) if rough else (eye, -eye, 2.0 * eye, -2.0 * eye)
-    g = gradient(function, np.concatenate([at + s for s in shifts])).reshape(-1, size, size)
-    out = (g[0] - g[1]) / 2.0
-    if not rough:
-        out = (4.0 * out - (g[2] - g[3]) / 4.0) / 3.0
-    out = out / steps[:, None]
+    size, scale = at.size, np.maximum(1.0, np.abs(at))
+    if base is not None:
+        steps = _ROUGH_STEP * scale
+        out = (gradient(function, at + np.diag(steps)) - base) / steps[:, None]
+    else:
+        steps = _STEP * scale
+        eye = np.diag(steps)
+        points = np.concatenate([at + eye, at - eye, at + 2.0 * eye, at - 2.0 * eye])
+        g = gradient(function, points).reshape(4, size, size)
+        near, far = (g[0] - g[1]) / 2.0, (g[2] - g[3]) / 4.0
+        out = (4.0 * near - far) / 3.0 / steps[:, None]
     return np.asarray(0.5 * (out + out.T))
 
 

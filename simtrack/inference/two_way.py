@@ -131,6 +131,8 @@ def _fit(
 ) -> tuple[Floats, Floats, Floats, tuple[ModelStatus, str] | None]:
     """Coefficients, scores by cell (cluster, pattern, column), inverse information, a problem."""
     x = table.design
+    if table.size <= x.shape[1]:
+        return x, x, x, ("not-estimable", "no more trials than coefficients")
     if family == "linear":
         n = table.n.sum(axis=0)
         lower = cholesky(np.einsum("k,ki,kj->ij", n, x, x))
@@ -138,14 +140,11 @@ def _fit(
         fitted = np.einsum("kj,j->k", x, beta)
     else:
         apart = separation(table)
-        solved = solve_equations(table, "independence")
-        problem: tuple[ModelStatus, str] | None = None
         if apart.found:
-            problem = ("separated", apart.notes[0])
-        elif solved.problem:
-            problem = ("not-converged", f"not converged: {solved.problem}")
-        if problem is not None:
-            return solved.beta, x, x, problem
+            return x, x, x, ("separated", apart.notes[0])
+        solved = solve_equations(table, "independence")
+        if solved.problem:
+            return x, x, x, ("not-converged", f"not converged: {solved.problem}")
         beta, lower = solved.beta, cholesky(solved.information.sum(axis=0))
         fitted = expit(np.einsum("kj,j->k", x, beta))
     left = table.totals - table.n * fitted

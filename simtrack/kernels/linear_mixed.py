@@ -178,7 +178,7 @@ def _search(
     for step in range(1, len(_GRID)):
         top = _GRID[step]
         score = _at(top, size, sy, sx, xx, xy, found, reml, a, lower, b, shift)
-        if top <= 1e4 and abs(found[4] - least) > 1e-11 * (1.0 + abs(least)):
+        if top <= 100.0 and abs(found[4] - least) > 1e-10 * (1.0 + abs(least)):
             flat = False
         if before < 0.0 and score >= 0.0:
             theta = _root(floor, top, size, sy, sx, xx, xy, found, reml, a, lower, b, shift)

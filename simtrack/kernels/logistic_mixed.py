@@ -36,7 +36,8 @@ Ints = NDArray[np.int64]
 
 _MOST, _LONGEST = 60, 2.0
 _PROMISE, _STEP = 1e-18, 1e-5
-_ZERO_SD, _ABSURD_SD, _ABSURD, _ABSURD_ERROR = 1e-4, 10.0, 15.0, 10.0
+_ZERO_SD, _ABSURD_SD, _ABSURD, _ABSURD_ERROR = 1e-3, 10.0, 15.0, 10.0
+_SMALL_SD, _LARGE_SD = 0.05, 1.5
 _SINGULAR, _NOT_CONVERGED, _NOT_ESTIMABLE, _IMPLAUSIBLE = 1, 3, 4, 5
 
 
@@ -53,6 +54,7 @@ def fit_logistic_mixed(
     groups, columns = total.shape[1], design.shape[1]
     size = columns + 1
     at, moved, step = np.empty(size), np.empty(size), np.empty(size)
+    aside, pooled = np.empty(size), np.empty(columns)
     slope, other = np.empty(size), np.empty(size)
     h, hold = np.empty((size, size)), np.empty((size, size))
     lower, inverse = np.zeros((size, size)), np.empty((size, size))
@@ -67,48 +69,60 @@ def fit_logistic_mixed(
         if status[r] != 0:
             continue
         right, ahead = slope[:columns], step[:columns]
-        if not pooled_start(n[own], total[r], design, 6, eta, whole, small, right, ahead,
-                            at[:columns]):  # fmt: skip
+        if not pooled_start(n[own], total[r], design, 6, eta, whole, small, right, ahead, pooled):
             status[r] = _NOT_ESTIMABLE
             continue
-        at[columns] = _first_sd(n[own], total[r], eta)
-        for j in range(columns):
-            at[j] *= np.sqrt(1.0 + 0.346 * at[columns] * at[columns])
-        mode[:] = 0.0
-        value = _likelihood(n[own], total[r], design, nodes, weights, at, eta, mode, slope, h,
-                            True)  # fmt: skip
-        value, done = _climb(n[own], total[r], design, nodes, weights, value, at, moved, step, eta,
-                             mode, slope, other, h, hold, lower)  # fmt: skip
-        if abs(at[columns]) > _ABSURD_SD:
-            status[r] = _IMPLAUSIBLE
-            continue
+        value, done = _climb(n[own], total[r], design, nodes, weights, pooled,
+                             _first_sd(n[own], total[r], eta), at, moved, step, eta, mode, slope,
+                             other, h, hold, lower)  # fmt: skip
+        if done and abs(at[columns]) < _SMALL_SD:
+            # There may be a higher top further out.
+            again, found = _climb(n[own], total[r], design, nodes, weights, pooled, _LARGE_SD,
+                                  aside, moved, step, eta, mode, slope, other, h, hold,
+                                  lower)  # fmt: skip
+            if found and again > value + 1e-9:
+                at[:], value = aside, again
+            _likelihood(n[own], total[r], design, nodes, weights, at, eta, mode, slope, h, True)
         if done:
             _inform(n[own], total[r], design, nodes, weights, at, moved, eta, mode, slope, other,
                     hold, h)  # fmt: skip
-        if not done or not factorise(h, lower):
-            status[r] = _NOT_CONVERGED
-            continue
-        invert(lower, inverse)
-        if _is_absurd(at, inverse):
-            status[r] = _IMPLAUSIBLE
-            continue
-        for i in range(columns):
-            beta[r, i] = at[i]
-            for j in range(columns):
-                covariance[r, i, j] = inverse[i, j]
-        sd[r], likelihood[r] = abs(at[columns]), value
-        if sd[r] < _ZERO_SD:
-            status[r] = _SINGULAR
+        status[r] = _judge(at, done, h, lower, inverse)
+        if status[r] <= _SINGULAR:
+            sd[r], likelihood[r] = abs(at[columns]), value
+            beta[r], covariance[r] = at[:columns], inverse[:columns, :columns]
+
+
+@kernel
+def _judge(at: Floats, done: Any, h: Floats, lower: Floats, inverse: Floats) -> int:
+    """Fill the inverse information and give the status."""
+    columns = at.size - 1
+    if abs(at[columns]) > _ABSURD_SD:
+        return _IMPLAUSIBLE
+    if not done or not factorise(h, lower):
+        return _NOT_CONVERGED
+    invert(lower, inverse)
+    for j in range(columns):
+        if abs(at[j]) > _ABSURD or np.sqrt(inverse[j, j]) > _ABSURD_ERROR:
+            return _IMPLAUSIBLE
+    return _SINGULAR if abs(at[columns]) < _ZERO_SD else 0
 
 
 @kernel
 def _climb(
-    n: Floats, total: Floats, design: Floats, nodes: Floats, weights: Floats, value: Any,
-    at: Floats, moved: Floats, step: Floats, eta: Floats, mode: Floats, slope: Floats,
+    n: Floats, total: Floats, design: Floats, nodes: Floats, weights: Floats, pooled: Floats,
+    sd: Any, at: Floats, moved: Floats, step: Floats, eta: Floats, mode: Floats, slope: Floats,
     other: Floats, h: Floats, hold: Floats, lower: Floats,
 ) -> tuple[float, bool]:  # fmt: skip
-    """Newton's steps, halved until the likelihood rises; say where it stands and whether on top."""
+    """Newton's steps from the pooled fit and a spread, halved until the likelihood rises.
+
+    Fills at, slope and h; says how high it came and whether to a top.
+    """
     size = at.size
+    for j in range(size - 1):
+        at[j] = pooled[j] * np.sqrt(1.0 + 0.346 * sd * sd)
+    at[size - 1] = sd
+    mode[:] = 0.0
+    value = _likelihood(n, total, design, nodes, weights, at, eta, mode, slope, h, True)
     for _ in range(_MOST):
         promise = _newton(h, slope, lower, hold, step)
         if promise <= _PROMISE:
@@ -152,16 +166,6 @@ def _inform(
         for j in range(i):
             h[i, j] = 0.5 * (h[i, j] + h[j, i])
             h[j, i] = h[i, j]
-
-
-@kernel
-def _is_absurd(at: Floats, inverse: Floats) -> bool:
-    columns = at.size - 1
-    absurd = False
-    for j in range(columns):
-        if abs(at[j]) > _ABSURD or np.sqrt(inverse[j, j]) > _ABSURD_ERROR:
-            absurd = True
-    return absurd
 
 
 @kernel
