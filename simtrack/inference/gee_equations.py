@@ -44,6 +44,13 @@ class Solved:
     problem: str = ""
 
 
+#: Why there is no answer, where fitted rates run to 0 or 1.
+_RUN_AWAY = (
+    "fitted rates run to 0 or 1, so that the equations have no finite solution with this working "
+    "correlation; correlation = independence has one unless patterns are separated"
+)
+
+
 def solve_equations(table: ModelTable, correlation: Correlation) -> Solved:
     """Alternate Fisher scoring and the moment estimates of α and the scale until both stand still.
 
@@ -56,6 +63,10 @@ def solve_equations(table: ModelTable, correlation: Correlation) -> Solved:
     alpha, scale, problem = 0.0, 1.0, "the estimating equations did not settle"
     before = math.inf
     for count in range(1, _MOST + 1):
+        rates = expit(np.einsum("kj,j->k", table.design, beta))
+        if not (np.isfinite(rates) & (rates > 0.0) & (rates < 1.0)).all():
+            score, information = np.full((2, 1, 1), np.nan)
+            return Solved(beta, math.nan, math.nan, score, information, count, _RUN_AWAY)
         alpha, scale = _moments(table, beta, correlation)
         bound = _alpha_problem(table, alpha)
         if bound:
