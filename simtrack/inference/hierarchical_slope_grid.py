@@ -121,13 +121,20 @@ class SlopeGrid:
         return np.asarray((each / panels.weights.ravel()).reshape(panels.nodes.shape))
 
     def law(self, axis: int, support: tuple[float, float] = (-math.inf, math.inf)) -> PanelLaw:
-        """Give the marginal law of one of the four, the logarithm of its density by series."""
-        panels = self.panels[axis]
-        log_density = np.log(np.maximum(self.marginal(axis), _TINY))
+        """Give the marginal law of one of the four.
+
+        Between nodes the logarithm of the density goes by its series; on panels with nodes that
+        were left out, the density itself.
+        """
+        panels, plain = self.panels[axis], self.marginal(axis)
+        whole = np.asarray((plain > 0.0).all(axis=1))
+        known = np.where(whole[:, None], np.log(np.maximum(plain, _TINY)), plain)
 
         def density(x: Floats) -> Floats:
             panel, basis = panels.interpolation(x)
-            return np.asarray(np.exp((basis * log_density[panel]).sum(axis=-1)))
+            value = (basis * known[panel]).sum(axis=-1)
+            found = np.where(whole[panel], np.exp(value), np.maximum(value, 0.0))
+            return np.asarray(found, dtype=np.float64)
 
         finer, values = settled_panels(density, panels.edges, _LAW_SETTLED)
         return PanelLaw(finer, values, support=support)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.inference.hierarchical_slope_grid import SlopeGrid
 from simtrack.inference.hierarchical_smooth import log_mean_rate
 from simtrack.inference.posterior_law import PanelLaw
-from simtrack.inference.posterior_panels import ORDER, legendre_values, settled_panels
+from simtrack.inference.posterior_panels import ORDER, Panels, legendre_values, settled_panels
 
 __all__ = ["marginal_difference"]
 
 Floats = NDArray[np.float64]
-_NEGLIGIBLE = 1e-8
-_SETTLED, _TINY = 1e-7, 1e-290
+_NEGLIGIBLE = 1e-10
+_SPREADS = 3
+_SETTLED, _TINY = 1e-8, 1e-290
 _NEWTON_STEPS, _NEAR = 40, 1e-8
 _ROWS_AT_ONCE = 256
 
@@ -24,47 +23,78 @@ _ROWS_AT_ONCE = 256
 def marginal_difference(grid: SlopeGrid) -> tuple[PanelLaw, float, float]:
     """Give the law of the difference of mean rates, and the means of both rates.
 
-    Given (m, t, o), the difference rises with d: its density at x is that of d over the slope, at
-    the d where it is x. Mean rates are over Normal(m ± d/2, t² + o²/4).
+    Given m and the sd s of a logit, s² = t² + o²/4, the difference of the mean rates over
+    Normal(m ± d/2, s²) rises with d: its density at x is that of d over the slope, at the d where
+    it is x.
     """
-    m, t, d, o = (p.nodes.ravel() for p in grid.panels)
-    rows = grid.mass.sum(axis=1)
-    kept = np.argwhere(rows > _NEGLIGIBLE)
-    of_m, of_t, of_o = grid.pairs[kept[:, 0], 0], grid.pairs[kept[:, 0], 1], kept[:, 1]
-    difference, slope = np.empty((len(kept), d.size)), np.empty((len(kept), d.size))
-    means = np.zeros(2)
-    mass = grid.mass[kept[:, 0], :, of_o]
-    for j, k in np.unique(np.stack([of_t, of_o], axis=1), axis=0).tolist():
-        sd = math.sqrt(t[j] ** 2 + 0.25 * o[k] ** 2)
-        at = np.flatnonzero((of_t == j) & (of_o == k))
-        rates = []
-        change = np.zeros((at.size, d.size))
+    m = grid.panels[0].nodes.ravel()
+    contrast = Panels.between(_halved(_halved(grid.panels[2].edges)))
+    spread, weighed = _by_spread(grid, contrast)
+    d, shape = contrast.nodes.ravel(), weighed.shape
+    difference, slope, means = np.empty(shape), np.empty(shape), np.zeros(2)
+    for j, sd in enumerate(spread.tolist()):
+        rates, change = [], np.zeros((m.size, d.size))
         for side, half in enumerate((0.5 * d, -0.5 * d)):
-            log_rate, log_rest, by_m = log_mean_rate(m[of_m[at]][:, None] + half, sd)
+            log_rate, log_rest, by_m = log_mean_rate(m[:, None] + half, sd)
             rates.append(np.exp(log_rate))
             change += 0.5 * by_m * np.exp(log_rate + log_rest)
-            means[side] += (mass[at] * rates[side]).sum()
-        difference[at], slope[at] = rates[0] - rates[1], change
-    conditional = grid.density[kept[:, 0], :, of_o]
-    by_m, by_t, by_o = (grid.panels[p].weights.ravel() for p in (0, 1, 3))
-    weight = by_m[of_m] * by_t[of_t] * by_o[of_o]
-    table = _Rows(grid, difference, slope, conditional * weight[:, None])
-    low, high = float(difference.min()), float(difference.max())
+            means[side] += (weighed[:, j] * rates[side] * contrast.weights.ravel()).sum()
+        difference[:, j], slope[:, j] = rates[0] - rates[1], change
+    means /= (weighed * contrast.weights.ravel()).sum()
+    kept = np.abs(weighed).max(axis=2) > _NEGLIGIBLE * weighed.max()
+    table = _Rows(contrast, difference[kept], slope[kept], weighed[kept])
+    low, high = float(difference[kept].min()), float(difference[kept].max())
     panels, values = settled_panels(table.density, np.linspace(low, high, 7), _SETTLED)
-    means /= float(mass.sum())
     return PanelLaw(panels, values, "identity", (-1.0, 1.0)), float(means[0]), float(means[1])
 
 
-class _Rows:
-    """Difference, its slope and the density of d as series in d, for each (m, t, o)."""
+def _by_spread(grid: SlopeGrid, contrast: Panels) -> tuple[Floats, Floats]:
+    """Carry the density of d from the nodes of (t, o) over to a few values of s, for each m.
 
-    def __init__(self, grid: SlopeGrid, difference: Floats, slope: Floats, density: Floats) -> None:
-        panels = grid.panels[2]
+    A sum over (t, o) of anything smooth in s is a sum over nodes of s, with the weights of its
+    interpolation there.
+
+    Returns
+    -------
+    spread : float64 array, shape (s nodes,)
+    weighed : float64 array, shape (m nodes, s nodes, contrast nodes)
+        Densities of d times the weights of m, t and o.
+    """
+    m, t, d, o = grid.panels
+    log_density = np.log(np.maximum(grid.density, _TINY))
+    panel, basis = d.interpolation(contrast.nodes.ravel())
+    shaped = log_density.reshape(log_density.shape[0], *d.nodes.shape, -1)
+    finer = np.empty((log_density.shape[0], panel.size, o.nodes.size))
+    for at, (p, own) in enumerate(zip(panel.tolist(), basis, strict=True)):
+        finer[:, at] = np.exp(np.einsum("rko,k->ro", shaped[:, p], own))
+    by_m, by_t, by_o = (part.weights.ravel() for part in (m, t, o))
+    of_m, of_t = grid.pairs.T
+    finer *= (by_m[of_m] * by_t[of_t])[:, None, None] * by_o
+    s = np.sqrt(t.nodes.ravel()[:, None] ** 2 + 0.25 * o.nodes.ravel() ** 2)
+    spread = Panels.even(float(s.min()), float(s.max()), _SPREADS)
+    place, share = spread.interpolation(s)
+    weighed = np.zeros((by_m.size, spread.nodes.size, panel.size))
+    for j in np.unique(of_t).tolist():
+        rows = np.flatnonzero(of_t == j)
+        for k in range(by_o.size):
+            some = slice(place[j, k] * ORDER, (place[j, k] + 1) * ORDER)
+            weighed[of_m[rows], some] += share[j, k][:, None] * finer[rows, :, k][:, None, :]
+    return spread.nodes.ravel(), weighed
+
+
+def _halved(edges: Floats) -> Floats:
+    return np.sort(np.concatenate([edges, 0.5 * (edges[1:] + edges[:-1])]))
+
+
+class _Rows:
+    """Difference, its slope and the density of d as series in d, for each (m, s)."""
+
+    def __init__(self, panels: Panels, difference: Floats, slope: Floats, density: Floats) -> None:
         shape = (-1, *panels.nodes.shape)
         self.width = np.diff(panels.edges)
         self.difference = panels.coefficients(difference.reshape(shape))
         self.slope = panels.coefficients(slope.reshape(shape))
-        self.log_height = panels.coefficients(np.log(np.maximum(density, _TINY)).reshape(shape))
+        self.height = panels.coefficients(density.reshape(shape))
         sign = (-1.0) ** np.arange(ORDER)
         left = (self.difference * sign).sum(axis=-1)
         right = self.difference[:, -1:].sum(axis=-1)
@@ -101,6 +131,6 @@ class _Rows:
             if done:
                 break
         basis = legendre_values(place)
-        log_height = (np.moveaxis(self.log_height[some][rows, panel], -1, 0) * basis).sum(axis=0)
-        found = np.exp(log_height) / np.maximum((slope * basis).sum(axis=0), 1e-300)
+        height = (np.moveaxis(self.height[some][rows, panel], -1, 0) * basis).sum(axis=0)
+        found = height / np.maximum((slope * basis).sum(axis=0), 1e-300)
         return np.asarray(np.where(inside, found, 0.0).sum(axis=0))
