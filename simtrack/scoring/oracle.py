@@ -21,7 +21,7 @@ from simtrack.taxonomy import STAGES
 
 __all__ = ["Oracle", "Rule", "Truth", "flags"]
 
-_UNKNOWN = -1
+_UNKNOWN, _DUTY = -1, "duty"
 _NAME_GOLD = ("Map it: --map stage=COLUMN; or name it in a protocol, under [truth] gold; or "
               "declare [[rule]] there (--example shows how).")  # fmt: skip
 _NAME_ARM = "Name it in the protocol: arm = …, above [values]."
@@ -90,9 +90,10 @@ class Oracle:
     rules : sequence of Rule
         The first one that holds counts; a row where none holds has no truth and is unscored.
     duty, gold : str
-        Without rules: the columns of the duty (1, 0, true, false, yes, no; a report is always due
-        where there is no such column) and of the right stage, by its name or its marker's value,
-        several joined by "|". Where a column `gold` exists it is used rather than `stage`.
+        Without rules: the columns of the duty (1, 0, true, false, yes, no; where it is the usual
+        `duty` and the log has none, a report is always due) and of the right stage, by its name or
+        its marker's value, several joined by "|". Where a column `gold` exists it is used rather
+        than `stage`.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -155,14 +156,18 @@ class Oracle:
     def _read(
         self, records: Records, values: Mapping[str, str]
     ) -> tuple[NDArray[np.int8], Factor, list[str]]:
-        notes = []
+        notes: list[str] = []
         column = "gold" if "gold" in records.factors and self.gold == "stage" else self.gold
         factor = named_column(records, column, "right stage", _NAME_GOLD)
-        if self.duty in records.factors or self.duty in records.numbers:
-            duty = flags(records, self.duty)
-        else:
+        if column == "gold" and {"gold", "stage"} <= set(records.factors):
+            notes.append("the right stage is read from the column gold, not from stage")
+        if self.duty == _DUTY and _DUTY not in {*records.factors, *records.numbers}:
             duty = np.ones(len(records), dtype=np.int8)
             notes.append(f"no column {self.duty!r}: a report is taken as due in every reply")
+        else:
+            if self.duty not in records.numbers:
+                named_column(records, self.duty, "[truth] duty", "")
+            duty = flags(records, self.duty)
         stage_of = {text: stage for stage, text in values.items()} | {s: s for s in STAGES}
         joined = [*(_stages(level, stage_of) for level in factor.levels), None]
         gold = [joined[c] for c in factor.codes.tolist()]

@@ -12,7 +12,15 @@ from simtrack.options import Encoding, Placement, Uniqueness, choice
 from simtrack.scoring.cues import CueRule
 from simtrack.scoring.markers import Marker
 from simtrack.scoring.oracle import Oracle, Rule
-from simtrack.scoring.protocol_file import flag, load_plain, only_keys, table, text, texts
+from simtrack.scoring.protocol_file import (
+    flag,
+    load_plain,
+    only_keys,
+    table,
+    text,
+    texts,
+    told_where,
+)
 from simtrack.taxonomy import STAGES
 
 __all__ = ["PAPER_VALUES", "StageProtocol"]
@@ -170,5 +178,8 @@ def _rules(listed: Any, where: str) -> tuple[Rule, ...]:
             raise InputError("duty", "0 or 1", repr(duty), where=here)
         when = {k: texts(v, k, here) for k, v in table(content, "when", here).items()}
         gold = texts(content["gold"], "gold", here) if "gold" in content else ()
-        rules.append(Rule(when, bool(duty), gold))
+        try:
+            rules.append(Rule(when, bool(duty), gold))
+        except InputError as error:
+            raise told_where(error, here) from None
     return tuple(rules)

@@ -10,7 +10,7 @@ from typing import Any
 
 from simtrack.errors import DataError, InputError
 
-__all__ = ["flag", "load_plain", "only_keys", "table", "text", "texts"]
+__all__ = ["flag", "load_plain", "only_keys", "table", "text", "texts", "told_where"]
 
 
 def load_plain(path: str | Path) -> dict[str, Any]:
@@ -20,8 +20,8 @@ def load_plain(path: str | Path) -> dict[str, Any]:
     file = Path(path)
     kind = "JSON" if file.suffix.lower() == ".json" else "TOML"
     try:
-        raw = file.read_text(encoding="utf-8")
-        found = json.loads(raw) if kind == "JSON" else tomllib.loads(raw)
+        raw = file.read_text(encoding="utf-8-sig")
+        found = json.loads(raw, object_pairs_hook=_once) if kind == "JSON" else tomllib.loads(raw)
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file. Give a TOML or JSON file.") from None
     except OSError as error:
@@ -31,6 +31,23 @@ def load_plain(path: str | Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise DataError(f"{path} must hold a table of settings, got {type(found).__name__}.")
     return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that stands twice, which JSON allows and TOML does not."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice!r} stands twice in one table")
+    return found
+
+
+def told_where(error: InputError, where: str) -> InputError:
+    """Say in a refusal where the fault stands, unless it says so already."""
+    if where not in str(error):
+        error.args = (f"{where}: {error}",)
+    return error
 
 
 def only_keys(content: Mapping[str, Any], known: Iterable[str], where: str) -> None:

@@ -14,7 +14,7 @@ from simtrack.scoring.obligations import score_obligations
 from simtrack.scoring.obligations_protocol import ObligationProtocol
 from simtrack.scoring.positions import mid_task_trajectories
 from simtrack.scoring.protocol import StageProtocol
-from simtrack.scoring.protocol_file import load_plain
+from simtrack.scoring.protocol_file import load_plain, told_where
 from simtrack.scoring.rebind import rebind_tables
 from simtrack.scoring.rebind_corrupt import corrupt_rebind
 from simtrack.scoring.rebind_protocol import RebindProtocol
@@ -87,7 +87,10 @@ def load_protocol(scheme: Scheme, path: str | Path | None) -> Any:
                 "protocol", f"given for {scheme.name}, which has no default",
                 cure=f"simtrack score --scheme {scheme.name} --example prints one to start from.",
             ) from None  # fmt: skip
-    return scheme.load(load_plain(path), str(path))
+    try:
+        return scheme.load(load_plain(path), str(path))
+    except InputError as error:
+        raise told_where(error, str(path)) from None
 
 
 def _stageif(replies: Replies, protocol: StageProtocol) -> Mapping[str, Records]:

@@ -10,6 +10,7 @@ from simtrack.scoring import StageProtocol, score_stageif
 from simtrack.scoring.obligations import score_obligations
 from simtrack.scoring.replay import replay_gates
 from simtrack.scoring.replay_protocol import ReplayProtocol
+from simtrack.scoring.schemes import load_protocol, scheme_of
 from simtrack.scoring.statetrack import score_statetrack
 from simtrack.scoring.statetrack_protocol import StateTrackProtocol
 
@@ -33,6 +34,42 @@ def test_the_right_stage_the_arm_the_obligation_and_the_branch() -> None:
     machine = StageProtocol.from_dict({"rule": rules})
     with pytest.raises(InputError, match=r"^when of \[\[rule\]\] 2: column must be"):
         score_stageif(_replies(stage=["READY"]), machine)
+
+
+def test_a_duty_that_is_named_must_be_there_and_the_usual_one_need_not() -> None:
+    rows = _replies(stage=["READY"])
+    assert any("a report is taken as due" in note for note in score_stageif(rows).notes)
+    named = StageProtocol.from_dict({"truth": {"duty": "is_due"}})
+    with pytest.raises(InputError, match=r"^\[truth\] duty: column must be one of stage, unit"):
+        score_stageif(rows, named)
+
+
+def test_of_two_columns_of_right_stages_it_is_told_which_is_read() -> None:
+    found = score_stageif(_replies(stage=["READY"], gold=["COMPLETED"]))
+    assert found.factors["outcome"].values() == ["CLEAN", "CLEAN"]
+    assert "the right stage is read from the column gold, not from stage" in found.notes
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("p.toml", '[[rule]]\nwhen = {}\nduty = 1\ngold = "REDY"\n',
+         r"p\.toml, \[\[rule\]\] 1: gold must be stages of NEEDS_INFO"),
+        ("p.toml", 'encoding = "yaml"\n', r"p\.toml: encoding must be one of xml, json"),
+        ("p.json", '{"tag": "a", "tag": "b"}', r"p\.json.*the key 'tag' stands twice"),
+    ],
+)  # fmt: skip
+def test_a_refusal_says_which_file_and_rule(tmp_path, name, text, message) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises((InputError, DataError), match=message):
+        load_protocol(scheme_of("stageif"), path)
+
+
+def test_a_byte_order_mark_before_the_protocol_is_no_fault(tmp_path) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text('tag = "state"\n', encoding="utf-8-sig")
+    assert load_protocol(scheme_of("stageif"), path).tag == "state"
 
 
 def test_columns_and_a_state_machine_contradict_each_other() -> None:
