@@ -12,8 +12,15 @@ from numpy.typing import NDArray
 from simtrack.agents import ClusteredAgent, PairedAgent
 from simtrack.analysis.methods import find_method
 from simtrack.counts import Totals
-from simtrack.errors import SimtrackError
+from simtrack.errors import InputError, SimtrackError
 from simtrack.power.coverage import Coverage, Size, interval_coverage, rejection_rate
+from simtrack.power.few_clusters_models import (
+    MODEL_INTERVALS,
+    MODEL_RATES,
+    MODEL_TESTS,
+    model_ends,
+    model_pvalues,
+)
 
 __all__ = ["TESTS", "difference_cell", "rate_cell"]
 
@@ -46,9 +53,13 @@ def rate_cell(
     totals = agent.totals(sizes, max(methods.values()), seed)
     found = []
     for name, replicates in methods.items():
-        interval = find_method(name, "rate").load()
-        ends = interval(_first_columns(totals, replicates), level=level)
-        found.append(interval_coverage(name, ends.low, ends.high, agent.rate))
+        part = _first_columns(totals, replicates)
+        if name in MODEL_RATES:
+            low, high = MODEL_RATES[name](part, level).T
+        else:
+            ends = find_method(name, "rate").load()(part, level=level)
+            low, high = ends.low, ends.high
+        found.append(interval_coverage(name, low, high, agent.rate))
     return found
 
 
@@ -77,15 +88,30 @@ def difference_cell(
     make = _pair if paired else _apart
     pairs = [make(first[r], second[r], trials) for r in range(wanted)]
     covered = []
+    both = np.stack([first, second], axis=2).astype(np.float64)
+    shared = np.broadcast_to(trials[None, :, None], both.shape)
     for name, replicates in methods.items():
-        interval = find_method(name, "difference").load()
-        ends = np.array([_ends(interval, pair, level) for pair in pairs[:replicates]])
+        if name in MODEL_INTERVALS:
+            _only_paired(name, paired)
+            ends = model_ends(name, both[:replicates], shared[:replicates], level)
+        else:
+            interval = find_method(name, "difference").load()
+            ends = np.array([_ends(interval, pair, level) for pair in pairs[:replicates]])
         covered.append(interval_coverage(name, ends[:, 0], ends[:, 1], truth))
     sized = []
     for name, replicates in tests.items():
-        pvalues = np.array([_pvalue(TESTS[name], pair) for pair in pairs[:replicates]])
+        if name in MODEL_TESTS:
+            _only_paired(name, paired)
+            pvalues = model_pvalues(name, both[:replicates], shared[:replicates], level)
+        else:
+            pvalues = np.array([_pvalue(TESTS[name], pair) for pair in pairs[:replicates]])
         sized.append(rejection_rate(name, pvalues, 1.0 - level))
     return covered, sized
+
+
+def _only_paired(name: str, paired: bool) -> None:
+    if not paired:
+        raise InputError("methods", "of arms with clusters of their own", name)
 
 
 def _cluster_t(pair: Totals) -> float | None:
