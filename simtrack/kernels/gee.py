@@ -126,6 +126,8 @@ def _solve(
             for i in range(columns):
                 eta += design[k, i] * beta[i]
             mu[k] = 1.0 / (1.0 + np.exp(-eta))
+            if not 0.0 < mu[k] < 1.0:
+                return _NOT_CONVERGED
             root[k] = np.sqrt(mu[k] * (1.0 - mu[k]))
         alpha[0] = 0.0
         if exchangeable:
