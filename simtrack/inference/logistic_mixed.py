@@ -140,10 +140,10 @@ def logistic_mixed(
     before the fit, and standard deviations beyond 10, log odds beyond 15 or standard errors beyond
     10 after it: the likelihood has no top there, or next to none.
 
-    Measured coverage at 12 clusters of 20 trials an arm, where .95 is meant, intercept only: effects
-    between clusters .934 by t(G - 1), .904 by z; within them .974 and .951 if all clusters have the
-    same effect, but .800 and .746 if effects have a standard deviation of 1: maximum likelihood
-    makes spreads too small with few clusters, and an intercept cannot stand in for a slope.
+    Measured coverage at 12 clusters of 20 trials an arm, where .95 is meant, intercept only: for
+    effects between clusters .934 by t(G - 1), .904 by z; within them .974 and .951 if all clusters
+    have the same effect, but .800 and .746 if effects have a standard deviation of 1. Maximum
+    likelihood makes spreads too small with few clusters, and an intercept is no slope.
 
     References
     ----------
