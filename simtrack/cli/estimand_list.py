@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from simtrack.errors import InputError
@@ -26,9 +27,10 @@ def show_estimands(what: str | None, verbose: bool, as_json: bool) -> None:
     if what is not None:
         rows = [r for r in rows if what in {r["name"], r["source"].split(" ")[0], r["kind"]}]
         if not rows:
-            known = ", ".join(CATALOGUE)
-            raise InputError("estimand", f"a paper ({', '.join(_PAPERS)}) or one of {known}",
-                             repr(what))  # fmt: skip
+            near = get_close_matches(what, [*CATALOGUE, *_PAPERS], 1)
+            cure = f"Did you mean {near[0]}?" if near else "simtrack methods --estimands lists all."
+            rule = f"the name of an estimand or a paper ({', '.join(_PAPERS)})"
+            raise InputError("estimand", rule, repr(what), cure=cure)
     if as_json:
         told = {"schema": "simtrack.estimands/1", "estimands": rows}
         print(json.dumps(told, indent=1, ensure_ascii=False))

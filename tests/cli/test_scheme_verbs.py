@@ -169,3 +169,10 @@ def test_a_declared_state_machine_gives_the_truth(simtrack) -> None:
     account = done.json["accounting"][0]
     assert (account["planned"], account["scored"], account["unscored"]) == (3, 2, 1)
     assert any("1 rows meet no rule" in n for n in done.json["notes"])
+
+
+def test_a_misspelt_estimand_is_answered_with_the_nearest(simtrack) -> None:
+    done = simtrack("methods", "--estimands", "falsecompletion")
+    assert done.code == 2
+    assert "Did you mean false_completion?" in done.err
+    assert len(done.err) < 200

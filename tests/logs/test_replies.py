@@ -225,6 +225,23 @@ def test_lm_eval_gives_answers_once_for_all_filters(tmp_path) -> None:
         read_replies(path)
 
 
+def test_an_answer_that_is_damaged_is_missing_and_its_score_stays(tmp_path) -> None:
+    lines = [
+        {"doc_id": k, "doc": {}, "target": "x", "arguments": [], "filter": "f", "metrics": ["em"],
+         "resps": [[f"answer {k}"]], "filtered_resps": ["o"], "em": 1.0}
+        for k in range(3)
+    ]  # fmt: skip
+    path = tmp_path / "samples_quiz_2025-01-01T00-00-00.jsonl"
+    raw = "\n".join(map(json.dumps, lines)).encode()
+    path.write_bytes(raw.replace(b"answer 1", b"answer \xff"))
+    with pytest.raises(DataError, match="line 2 is not UTF-8"):
+        read_replies(path)
+    found = read_replies(path, salvage=True)
+    assert list(found.texts) == ["answer 0", None, "answer 2"]
+    assert found.records.factors["status"].values() == ["scored", "missing", "scored"]
+    assert found.verdicts["em,f"].tolist() == [1.0, 1.0, 1.0]
+
+
 def test_a_folder_stacks_its_files(log) -> None:
     other = log.parent / "more.jsonl"
     other.write_text('{"id": "z", "reply": "hi", "model": "n"}\n', encoding="utf-8")

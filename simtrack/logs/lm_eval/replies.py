@@ -36,21 +36,32 @@ def sample_replies(
     """
     table = read_samples(path, data, label, salvage=salvage)
     seen = Decoded()
-    lines, _, _ = read_lines(
-        data, lambda text, at: decode_record(text, at, seen), label, salvage=salvage
-    )
+    lines, _, _ = read_lines(data, lambda text, at: _whole(text, at, seen), label, salvage=salvage)
     answers: dict[str, list[str]] = {}
     for number, sample in lines:
         unit = as_label(sample["doc_id"]) or ""
         if unit not in answers:
             answers[unit] = _answers(sample.get("resps"), f"{label}: line {number}")
+    # A line whose words alone are damaged has a row in the table, and no answer.
+    units = dict.fromkeys(unit or "" for unit in table.factors["unit"].values())
+    said = [answers.get(unit, []) for unit in units]
     rows = transcripts.to_replies(
-        table, [transcripts.Dialogue(unit, last=_said(found)) for unit, found in answers.items()]
+        table,
+        [
+            transcripts.Dialogue(unit, last=_said(found))
+            for unit, found in zip(units, said, strict=True)
+        ],
     )
-    most = max(map(len, answers.values()), default=1)
-    if most < 2:
-        return rows
-    return _repeated(rows, list(answers.values()))
+    most = max(map(len, said), default=1)
+    return rows if most < 2 else _repeated(rows, said)
+
+
+def _whole(text: bytes, where: str, seen: Decoded) -> dict[str, Any]:
+    """Decode one line with its texts, of which `read_samples` makes no use."""
+    found = decode_record(text, where, seen)
+    if not isinstance(found, dict) or "doc_id" not in found:
+        raise DataError(f"{where} has no doc_id, so it is no sample of lm-eval.")
+    return found
 
 
 def _said(found: list[str]) -> transcripts.Said | None:
