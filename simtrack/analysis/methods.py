@@ -5,6 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from simtrack.analysis.method import Method, Topic
+from simtrack.analysis.methods_bayes import BAYES_METHODS
 from simtrack.analysis.methods_bootstrap import BOOTSTRAP_METHODS
 from simtrack.analysis.methods_models import MODEL_METHODS
 from simtrack.analysis.methods_rates import RATE_METHODS, TWO_RATE_METHODS
@@ -269,4 +270,4 @@ register(
         "enumeration", "finite-sample", "Armitage, McPherson & Rowe 1969",
     ),
 )  # fmt: skip
-register(*MODEL_METHODS, *SEQUENTIAL_METHODS)
+register(*MODEL_METHODS, *BAYES_METHODS, *SEQUENTIAL_METHODS)

@@ -17,8 +17,12 @@ LEAST, MOST_OF_ONE_METHOD = 100, 6
 EXTRAS = {
     "bootstrap-standard-error": "the spread of the law, which every bootstrap interval states",
     "design-effect": "what clusters of unequal size do to an effective number of trials",
+    "gauss-hermite": "the nodes that every mixed logistic model is integrated on",
     "group-mean": "the mean over groups with the error of its own weights",
     "koopman": "miettinen-nurminen-ratio without its factor N/(N-1), as published by itself",
+    "linear-mixed-likelihood": "what linear-mixed maximises, against dense matrices",
+    "linear-mixed-satterthwaite": "the degrees of freedom of linear-mixed",
+    "logistic-normal-mean": "what averages a conditional effect over clusters",
     "mee": "miettinen-nurminen without its factor N/(N-1), as published by itself",
     "sign-flip-many": "the compiled sign-flip test of many rows, which shares no code with the one",
 }
