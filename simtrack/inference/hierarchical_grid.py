@@ -13,12 +13,13 @@ from simtrack.errors import InputError
 from simtrack.inference.posterior_law import PanelLaw, Scale
 from simtrack.inference.posterior_panels import Panels
 
-__all__ = ["NATS", "Box", "HyperGrid", "hyper_grid", "posterior_box"]
+__all__ = ["NATS", "Box", "HyperGrid", "hyper_grid", "moved_side", "posterior_box"]
 
 Floats = NDArray[np.float64]
 #: Where the density has fallen by e^-NATS from its peak, nothing is left to integrate.
 NATS = 42.0
-_LOOK, _ZOOMS = 41, 40
+_LOOK, _ZOOMS = 41, 60
+_SAME, _GROW = 0.9, 0.5
 _SETTLED, _ROUNDS, _PANELS_MAX = 1e-11, 8, 60
 _FIRST_PANELS = 5
 _DRAWS_AT_ONCE = 500
@@ -106,24 +107,39 @@ def hyper_grid(log_posterior: LogPosterior, box: Box, floor: float = -math.inf) 
 
 
 def posterior_box(log_posterior: LogPosterior, box: Box, floor: float = -math.inf) -> Box:
-    """Shrink a box to where the posterior is within e^-NATS of its peak."""
+    """Shrink a box to where the posterior is within e^-NATS of its peak.
+
+    A coarse look may leave a narrow peak outside: then an edge is not low, and the box grows there.
+    """
+    outer = (box[0], box[1], max(box[2], floor), box[3])
+    sides = [(outer[0], outer[1]), (outer[2], outer[3])]
+    limits = list(sides)
     for _ in range(_ZOOMS):
-        u = box[0] + (box[1] - box[0]) * np.arange(_LOOK) / (_LOOK - 1)
-        v = box[2] + (box[3] - box[2]) * np.arange(_LOOK) / (_LOOK - 1)
+        u, v = (low + (high - low) * np.arange(_LOOK) / (_LOOK - 1) for low, high in sides)
         found = log_posterior(u, v)
         kept = found > found.max() - NATS
-        at_u, at_v = np.flatnonzero(kept.any(axis=1)), np.flatnonzero(kept.any(axis=0))
-        new = (
-            float(u[max(at_u[0] - 1, 0)]),
-            float(u[min(at_u[-1] + 1, _LOOK - 1)]),
-            max(float(v[max(at_v[0] - 1, 0)]), floor),
-            float(v[min(at_v[-1] + 1, _LOOK - 1)]),
-        )
-        shrunk = (new[1] - new[0]) / (box[1] - box[0]), (new[3] - new[2]) / (box[3] - box[2])
-        box = new
-        if min(shrunk) > 0.9:
+        new = [
+            moved_side(np.flatnonzero(kept.any(axis=1 - k)), axis, limits[k])
+            for k, axis in enumerate((u, v))
+        ]
+        shares = [(b - a) / (d - c) for (a, b), (c, d) in zip(new, sides, strict=True)]
+        sides = new
+        if all(_SAME < share <= 1.0 for share in shares):
             break
-    return box
+    return (*sides[0], *sides[1])
+
+
+def moved_side(
+    kept: NDArray[np.int64], axis: Floats, limits: tuple[float, float]
+) -> tuple[float, float]:
+    """Give the new ends of one side: a cell beyond what counts, or further where it is cut off."""
+    low, high, last = float(axis[0]), float(axis[-1]), axis.size - 1
+    cut_low = kept[0] == 0 and low > limits[0]
+    cut_high = kept[-1] == last and high < limits[1]
+    grow = _GROW * (high - low)
+    bottom = max(low - grow, limits[0]) if cut_low else float(axis[max(kept[0] - 1, 0)])
+    top = min(high + grow, limits[1]) if cut_high else float(axis[min(kept[-1] + 1, last)])
+    return bottom, top
 
 
 def _unsettled(panels: Panels, height: Floats, weights: Floats, total: float) -> NDArray[np.bool_]:

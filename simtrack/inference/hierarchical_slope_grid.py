@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from simtrack.errors import InputError
 from simtrack.inference.hierarchical_cluster import log_expit
+from simtrack.inference.hierarchical_grid import moved_side
 from simtrack.inference.posterior_law import PanelLaw
 from simtrack.inference.posterior_panels import Panels, settled_panels
 
@@ -20,7 +21,7 @@ _LOG_ROOT_2PI = 0.5 * math.log(2.0 * math.pi)
 _STEP_Z, _REACH_Z = 0.25, 7.0
 _STEP_SDS, _STEP_MOST, _PANEL_SDS, _PANEL_MOST = 0.4, 0.25, 3.0, 2.0
 _NARROW, _GROWTH, _TINY, _UNUSED = 0.25, 0.4, 1e-280, 1e-13
-_NATS, _LOOK, _ZOOMS = 16.0, 9, 30
+_NATS, _LOOK, _ZOOMS, _SAME = 16.0, 9, 40, 0.95
 #: Pairs this far below the best are left out; a profile at o = 0 finds them, with room to spare.
 _LEFT_OUT, _BEST = 20.0, 48
 _FIRST = (3, 2, 2, 2)
@@ -188,20 +189,19 @@ def _box(patterns: PairedPatterns, priors: SlopePriors) -> list[tuple[float, flo
         (-_SCALES * priors.contrast_sd, _SCALES * priors.contrast_sd),
         (0.0, _SCALES * priors.slope_scale),
     ]
+    limits = list(box)
     for _ in range(_ZOOMS):
         axes = [low + (high - low) * np.arange(_LOOK) / (_LOOK - 1) for low, high in box]
         _, flat = _log_posterior(patterns, priors, axes)
         found = flat.reshape(_LOOK, _LOOK, _LOOK, _LOOK)
         kept = found > found.max() - _NATS
         new = []
-        for axis, places in enumerate(axes):
-            at = np.flatnonzero(kept.any(axis=tuple(k for k in range(4) if k != axis)))
-            new.append(
-                (float(places[max(at[0] - 1, 0)]), float(places[min(at[-1] + 1, _LOOK - 1)]))
-            )
-        shrunk = [(b[1] - b[0]) / (a[1] - a[0]) for a, b in zip(box, new, strict=True)]
+        for k, axis in enumerate(axes):
+            at = np.flatnonzero(kept.any(axis=tuple(j for j in range(4) if j != k)))
+            new.append(moved_side(at, axis, limits[k]))
+        shares = [(b - a) / (d - c) for (a, b), (c, d) in zip(new, box, strict=True)]
         box = new
-        if min(shrunk) > 0.95:
+        if all(_SAME < share <= 1.0 for share in shares):
             break
     return box
 

@@ -21,10 +21,10 @@ def gauss(low, high, nodes):
     return low + 0.5 * (high - low) * (x + 1.0), 0.5 * (high - low) * w
 
 
-def plane(hits, size, scale, nodes=(160, 120)):
+def plane(hits, size, scale, nodes=(160, 120), m_box=(-14.0, 16.0), t_box=None):
     """Integrate over (m, t) by Gauss-Legendre, each cluster by 150 Gauss-Hermite nodes."""
-    m, wm = gauss(-14.0, 16.0, nodes[0])
-    t, wt = gauss(0.0, 7.5 * scale, nodes[1])
+    m, wm = gauss(*m_box, nodes[0])
+    t, wt = gauss(*(t_box or (0.0, 7.5 * scale)), nodes[1])
     z, wz = np.polynomial.hermite_e.hermegauss(150)
     wz = wz / wz.sum()
     place = m[:, None, None] + t[:, None] * z
@@ -37,18 +37,19 @@ def plane(hits, size, scale, nodes=(160, 120)):
         )
     for y, n in zip(hits, size, strict=True):
         log_density = log_density + np.log((likelihoods[y, n] * wz).sum(axis=-1))
-    density = np.exp(log_density) * wm[:, None] * wt
+    top = log_density.max()
+    density = np.exp(log_density - top) * wm[:, None] * wt
     rate = (p * wz).sum(axis=-1)
     own = likelihoods[hits[-1], size[-1]]
     last = (own * p * wz).sum(axis=-1) / (own * wz).sum(axis=-1)
-    return density, t, rate, last
+    return density, t, rate, last, top
 
 
 def test_six_clusters_by_gauss_rules():
-    density, t, rate, last = plane(HITS, SIZE, 1.0)
+    density, t, rate, last, top = plane(HITS, SIZE, 1.0)
     total = density.sum()
     found = hierarchical_logit(Totals.from_arrays(HITS, SIZE), other_sd_scale=None)
-    assert found.log_evidence == pytest.approx(math.log(total), abs=CLOSE)
+    assert found.log_evidence == pytest.approx(math.log(total) + top, abs=CLOSE)
     assert found.rate.mean == pytest.approx((density * rate).sum() / total, abs=CLOSE)
     square = (density * (rate - found.rate.mean) ** 2).sum() / total
     assert found.rate.sd == pytest.approx(math.sqrt(square), abs=CLOSE)
@@ -61,13 +62,25 @@ def test_six_clusters_by_gauss_rules():
 
 def test_unequal_clusters_by_gauss_rules():
     hits, size = [3, 1, 6], [4, 2, 9]
-    density, t, rate, last = plane(hits, size, 0.5)
+    density, t, rate, last, top = plane(hits, size, 0.5)
     total = density.sum()
     found = hierarchical_logit(Totals.from_arrays(hits, size), sd_scale=0.5, other_sd_scale=None)
-    assert found.log_evidence == pytest.approx(math.log(total), abs=CLOSE)
+    assert found.log_evidence == pytest.approx(math.log(total) + top, abs=CLOSE)
     assert found.rate.mean == pytest.approx((density * rate).sum() / total, abs=CLOSE)
     assert found.spread.mean == pytest.approx((density * t).sum() / total, abs=CLOSE)
     assert found.cluster_mean[-1] == pytest.approx((density * last).sum() / total, abs=CLOSE)
+
+
+def test_a_narrow_peak_is_not_missed():
+    """300 clusters: on the first coarse look the posterior lies between the places looked at."""
+    hits = np.repeat([0, 1, 2, 3, 4, 5], [10, 15, 25, 40, 80, 130]).tolist()
+    size = [5] * 300
+    density, t, rate, _, top = plane(hits, size, 1.0, (80, 80), (0.3, 3.3), (0.2, 3.0))
+    total = density.sum()
+    found = hierarchical_logit(Totals.from_arrays(hits, size), other_sd_scale=None)
+    assert found.log_evidence == pytest.approx(math.log(total) + top, abs=CLOSE)
+    assert found.rate.mean == pytest.approx((density * rate).sum() / total, abs=CLOSE)
+    assert found.spread.mean == pytest.approx((density * t).sum() / total, abs=CLOSE)
 
 
 def test_no_spread_is_the_conjugate_posterior():

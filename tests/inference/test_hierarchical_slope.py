@@ -68,6 +68,7 @@ def test_without_spread_it_is_a_logistic_regression():
     assert found.contrast.cdf(0.0) == pytest.approx(density[:, d < 0.0].sum(), abs=5e-3)
 
 
+@pytest.mark.slow
 def test_without_a_contrast_it_is_the_pooled_logit_model():
     found = hierarchical_slope(
         Totals.from_arrays(HITS, SIZE), contrast_sd=0.01, slope_scale=0.01, other_slope_scale=None
