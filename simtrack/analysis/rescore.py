@@ -161,6 +161,11 @@ def rescore(
         name = "the old protocol"
     else:
         name, verdict = _verdict(replies, against)
+        if "role" in replies.records.factors:
+            raise DataError(
+                "the log's verdicts are on trials, and every turn was read. Read the last reply of "
+                "each (--turns last), or compare two protocols."
+            )
         if len(found) != len(replies) * len(views):
             raise DataError(
                 f"{scheme} gives rows that are no single replies, so that verdicts of the log "

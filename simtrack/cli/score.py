@@ -67,7 +67,7 @@ _IMPUTED = frozenset({"unscored", "errored", "limited", "infrastructure", "missi
 @TURNS_OPTION
 @click.option(
     "--protocol", type=click.Path(dir_okay=False), metavar="FILE",
-    help="How replies are read and what is right, in TOML or JSON [the paper's].",
+    help="How replies are read and what is right, TOML or JSON [the paper's; see --example].",
 )  # fmt: skip
 @example_option()
 @click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="FILE",

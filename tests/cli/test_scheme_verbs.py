@@ -171,6 +171,12 @@ def test_a_declared_state_machine_gives_the_truth(simtrack) -> None:
     assert any("1 rows meet no rule" in n for n in done.json["notes"])
 
 
+def test_verdicts_on_trials_are_not_held_against_turns(simtrack, logs) -> None:
+    done = simtrack("rescore", str(logs / LOG), "--turns", "all")
+    assert done.code == 2
+    assert "the log's verdicts are on trials, and every turn was read" in done.err
+
+
 def test_a_misspelt_estimand_is_answered_with_the_nearest(simtrack) -> None:
     done = simtrack("methods", "--estimands", "falsecompletion")
     assert done.code == 2
