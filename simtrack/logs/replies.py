@@ -7,19 +7,24 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from simtrack.errors import DataError
+from simtrack.counts import Factor
+from simtrack.errors import DataError, InputError
+from simtrack.logs.columns import listed
 from simtrack.logs.content import Content, UnknownFormat
 from simtrack.logs.formats import Request, reader_of
 from simtrack.logs.many import Watcher
 from simtrack.logs.paths import PathLike
 from simtrack.logs.repeats import repeated_replies, repeated_runs
-from simtrack.logs.reply_formats import REPLY_READERS
+from simtrack.logs.reply_formats import BY_PLACE, REPLY_READERS
 from simtrack.logs.together import read_together
 from simtrack.logs.trials import is_trial_table
 from simtrack.options import Turns, choice
 from simtrack.records import Replies
 
 __all__ = ["read_replies"]
+
+#: Parts that are columns of plain tables alone.
+_OF_TABLES = frozenset({"reply", "calls", "value", "outcome"})
 
 
 def read_replies(
@@ -46,7 +51,8 @@ def read_replies(
         Files, folders or globs.
     map : mapping of part to column, optional
         For plain tables: as in `read_log`, and {"reply": column of the words, "calls": column of
-        the tool calls}. Usual names are found.
+        the tool calls}. Usual names are found. For other logs: labels under the names that schemes
+        know, as {"stage": "target"}.
     scores : mapping of text to number or None, optional
         What letters or words stand for in the log's own verdicts; others are unscored.
     turns : {"last", "all"}
@@ -91,7 +97,7 @@ def _as_replies(
             f"{', '.join(REPLY_READERS)}. Give a table with a column of replies."
         )
     try:
-        return read(path, content, label, request, turns)
+        found = read(path, content, label, request, turns)
     except DataError:
         if is_trial_table(path):
             raise UnknownFormat(
@@ -99,3 +105,22 @@ def _as_replies(
                 "that it was made of."
             ) from None
         raise
+    by_place = reader_of(content, label).name in BY_PLACE
+    return _renamed(found, label, request.map) if by_place and request.map else found
+
+
+def _renamed(found: Replies, label: str, names: Mapping[str, str]) -> Replies:
+    """Call labels of a log whose replies have their place by the names that schemes know."""
+    factors = found.records.factors
+    made: dict[str, Factor] = {}
+    for part, column in names.items():
+        if part in _OF_TABLES:
+            rule = f"of labels only, since {label} has a place for its replies, calls and scores"
+            raise InputError("map", rule, part, cure=f"Leave out --map {part}=….")
+        if column not in factors:
+            raise DataError(
+                f"{label}: no column {column!r} for {part} (there are: {listed(list(factors))}). "
+                f"Mend --map {part}=COLUMN."
+            )
+        made[part] = factors[column]
+    return replace(found, records=found.records.with_factors(**made))

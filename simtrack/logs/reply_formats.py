@@ -14,7 +14,7 @@ from simtrack.logs.opening import with_records
 from simtrack.options import Turns
 from simtrack.records import Replies
 
-__all__ = ["REPLY_READERS"]
+__all__ = ["BY_PLACE", "REPLY_READERS"]
 
 ReplyReader = Callable[[Path, Content, str, Request, Turns], Replies]
 
@@ -46,6 +46,8 @@ def _tau_second(
 
 
 def _lm_eval(path: Path, content: Content, label: str, request: Request, turns: Turns) -> Replies:
+    if request.map:  # the user says what the columns are
+        return _table(path, content, label, request, turns)
     return lm_eval.sample_replies(path, content.data, label, turns, salvage=request.salvage)
 
 
@@ -95,3 +97,6 @@ REPLY_READERS: dict[str, ReplyReader] = {
     "Parquet": _table,
     "Arrow": _table,
 }
+
+#: Formats in which words, calls and scores have their place, so that labels alone can be renamed.
+BY_PLACE = frozenset({"Inspect .eval", "Inspect .json", "tau-bench", "tau2-bench"})

@@ -9,7 +9,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from simtrack.errors import DataError
+from simtrack.errors import DataError, InputError
 from simtrack.logs import read_logs, read_replies, write_trials
 
 HEADER = {
@@ -296,6 +296,18 @@ def test_a_table_that_simtrack_scored_is_no_log_of_replies(fixtures, log) -> Non
     assert any("scored.csv: a trial table of simtrack's" in n for n in found.records.notes)
     with pytest.raises(DataError, match=r"holds no replies\. Give the logs"):
         read_replies(table)
+
+
+def test_labels_of_a_log_are_renamed_for_a_scheme(fixtures, tmp_path) -> None:
+    path = fixtures / "stage_replies.eval"
+    found = read_replies(path, map={"branch": "scenario", "stage": "duty"})
+    rows = found.records.factors
+    assert rows["branch"].values() == rows["scenario"].values()
+    assert rows["stage"].values() == rows["duty"].values()
+    with pytest.raises(DataError, match=r"no column 'gold' for stage \(there are: .*scenario"):
+        read_replies(path, map={"stage": "gold"})
+    with pytest.raises(InputError, match=r"map must be of labels only, since stage_replies\.eval"):
+        read_replies(path, map={"reply": "scenario"})
 
 
 def test_what_is_whole_of_a_cut_archive_is_read(fixtures, tmp_path) -> None:
