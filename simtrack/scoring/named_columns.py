@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from simtrack.counts import Factor
@@ -34,7 +35,28 @@ Did you mean stages? Map it: --map stage=COLUMN.
     )
 
 
-def labels_nobody_has(factor: Factor, labels: tuple[str, ...]) -> list[str]:
-    """List the labels that no row has, which a protocol may have misspelt."""
-    there = set(factor.compact().levels)
-    return [label for label in labels if label not in there]
+def labels_nobody_has(
+    records: Records, conditions: Iterable[tuple[str, Mapping[str, tuple[str, ...]]]]
+) -> list[str]:
+    """Note the labels that no row has, which a protocol may have misspelt.
+
+    Parameters
+    ----------
+    records : Records
+    conditions : pairs of text and mapping of column to labels
+        Where in the protocol it stands, and what must hold there.
+
+    Examples
+    --------
+    >>> rows = Records.from_columns({"arm": ["a", "b"]})
+    >>> labels_nobody_has(rows, [("[[rule]] 1", {"arm": ("a", "B")})])
+    ['no row has arm B, of which [[rule]] 1 speaks']
+    """
+    there = {name: frozenset(f.compact().levels) for name, f in records.factors.items()}
+    found = []
+    for where, when in conditions:
+        for name, labels in when.items():
+            missing = [label for label in labels if label not in there.get(name, labels)]
+            if missing:
+                found.append(f"no row has {name} {', '.join(missing)}, of which {where} speaks")
+    return found

@@ -22,8 +22,10 @@ from simtrack.taxonomy import STAGES
 __all__ = ["Oracle", "Rule", "Truth", "flags"]
 
 _UNKNOWN, _DUTY = -1, "duty"
-_NAME_GOLD = ("Map it: --map stage=COLUMN; or name it in a protocol, under [truth] gold; or "
-              "declare [[rule]] there (--example shows how).")  # fmt: skip
+_NAME_GOLD = (
+    "Map it: --map stage=COLUMN; or name it in a protocol, under [truth] gold; or declare [[rule]] "
+    "there (--example shows how). Lists are no labels: write READY|POST_OBS."
+)
 _NAME_ARM = "Name it in the protocol: arm = …, above [values]."
 _FLAGS = {"1": 1, "0": 0, "true": 1, "false": 0, "yes": 1, "no": 0, "1.0": 1, "0.0": 0}
 
@@ -133,15 +135,10 @@ class Oracle:
         duty = np.full(len(records), _UNKNOWN, dtype=np.int8)
         gold: list[str | None] = [None] * len(records)
         open_ = np.ones(len(records), dtype=bool)
-        strange: list[str] = []
         for number, rule in enumerate(self.rules, 1):
             holds = open_.copy()
             for name, labels in rule.when.items():
                 factor = named_column(records, name, f"when of [[rule]] {number}", "")
-                missing = labels_nobody_has(factor, labels)
-                if missing:
-                    told = f"no row has {name} {', '.join(missing)}, of which [[rule]] {number}"
-                    strange.append(f"{told} speaks")
                 codes = [k for k, level in enumerate(factor.levels) if level in labels]
                 holds &= np.isin(factor.codes, codes)
             duty[holds] = int(rule.duty)
@@ -151,6 +148,9 @@ class Oracle:
             open_ &= ~holds
         left = int(open_.sum())
         notes = [f"{left} rows meet no rule of the oracle and are unscored"] if left else []
+        strange = labels_nobody_has(
+            records, ((f"[[rule]] {k}", rule.when) for k, rule in enumerate(self.rules, 1))
+        )
         return duty, Factor.from_values(gold, _gold_order(gold)), [*notes, *strange]
 
     def _read(

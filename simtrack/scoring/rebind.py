@@ -12,6 +12,7 @@ from simtrack.errors import DataError
 from simtrack.records import Records, Replies
 from simtrack.scoring.artifact_facts import Facts
 from simtrack.scoring.artifacts import GRAMMAR, Artifact
+from simtrack.scoring.named_columns import labels_nobody_has
 from simtrack.scoring.presence import holds
 from simtrack.scoring.rebind_judged import judged_replies
 from simtrack.scoring.rebind_protocol import RebindProtocol
@@ -121,6 +122,12 @@ def rebind_tables(replies: Replies, protocol: RebindProtocol) -> RebindTables:
     valid = _valid(rows)
     judged = judged_replies(rows, valid, where, recorded, protocol)
     control = int((~revoked).sum())
+    conditions = [
+        (f"clause {rule.id}", when)
+        for rule in protocol.clauses
+        for when in (rule.when, rule.revoked_when)
+    ]
+    notes = [*notes, *labels_nobody_has(rows.records, conditions)]
     told = (*rows.records.notes, *notes, f"artifacts were parsed by the grammar of {GRAMMAR}",
             "clauses were fixed from labels before replies were read: sha256 "
             f"{where.digest[:16]}")  # fmt: skip

@@ -11,6 +11,7 @@ from simtrack.counts import Factor, Losses
 from simtrack.errors import DataError
 from simtrack.logs.columns import listed
 from simtrack.records import Records, Replies
+from simtrack.scoring.named_columns import labels_nobody_has
 from simtrack.scoring.statetrack_probes import (
     COMPLIANCE,
     RECALL,
@@ -233,7 +234,11 @@ def _nothing(branches: Branches, base: Index, asked: Index, protocol: StateTrack
 
 def _told(protocol: StateTrackProtocol, branches: Branches) -> tuple[str, ...]:
     notes = [f"one row a probe, joined by {', '.join(branches.join)}"]
-    if branches.replies.records.losses:
+    records = branches.replies.records
+    notes += labels_nobody_has(
+        records, ((f"[[rule]] {k}", rule.when) for k, rule in enumerate(protocol.rules, 1))
+    )
+    if records.losses:
         notes.append("losses of the log count replies, of which a probe has two")
     if protocol.recall_asked == "failures":
         notes.append("recall was asked after failures only: SIC, SIC- and recall are not defined")

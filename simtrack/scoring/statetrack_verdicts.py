@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from simtrack.counts import Factor
 from simtrack.errors import InputError
 from simtrack.records import Replies
+from simtrack.scoring.named_columns import named_column
 from simtrack.scoring.statetrack_protocol import ProbeRule, StateTrackProtocol
 
 __all__ = ["FLAG_LEVELS", "UNKNOWN", "Judged", "coded", "is_valid", "judged"]
@@ -82,14 +83,14 @@ def labels_of(replies: Replies, column: str) -> list[str | None]:
     numbers = replies.verdicts.get(column, records.numbers.get(column))
     if numbers is not None:
         return [None if np.isnan(v) else f"{v:g}" for v in numbers.tolist()]
-    return records.factor(column).values()
+    return named_column(records, column, "verdicts", "Name it under [columns].").values()
 
 
 def _named(replies: Replies, rule: ProbeRule) -> NDArray[np.bool_]:
     """Say which replies have the labels of a rule; labels that no row has name none."""
     meant = np.ones(len(replies), dtype=bool)
     for name, wanted in rule.when.items():
-        factor = replies.records.factor(name)
+        factor = named_column(replies.records, name, "when of a [[rule]]", "")
         meant &= np.array([*(level in wanted for level in factor.levels), False])[factor.codes]
     return meant
 

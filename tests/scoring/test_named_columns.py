@@ -8,6 +8,8 @@ from simtrack.errors import DataError, InputError
 from simtrack.records import Records, Replies
 from simtrack.scoring import StageProtocol, score_stageif
 from simtrack.scoring.obligations import score_obligations
+from simtrack.scoring.rebind import rebind_tables
+from simtrack.scoring.rebind_protocol import RebindProtocol
 from simtrack.scoring.replay import replay_gates
 from simtrack.scoring.replay_protocol import ReplayProtocol
 from simtrack.scoring.schemes import load_protocol, scheme_of
@@ -88,6 +90,21 @@ def test_a_label_of_a_rule_that_no_row_has_is_told() -> None:
     found = score_stageif(_replies(done=["yes", "no"]), StageProtocol.from_dict({"rule": rules}))
     assert "no row has done ja, of which [[rule]] 1 speaks" in found.notes
     assert not any("[[rule]] 2" in note for note in found.notes)
+
+
+def test_labels_that_no_row_has_are_told_of_probes_and_clauses_too() -> None:
+    rows = _replies(branch=["compliance"], r=["1"], c=["1"], unit=["p"], kind=["short"])
+    both = Replies.concatenate([rows, _replies(branch=["recall"], r=["1"], c=["1"], unit=["p"],
+                                               kind=["short"])])  # fmt: skip
+    protocol = StateTrackProtocol.from_dict({
+        "columns": {"recall": "r", "constraint": "c"},
+        "rule": [{"when": {"kind": ["short", "bulets"]}, "task": {"kind": "words", "at_most": 9}}],
+    })  # fmt: skip
+    found = score_statetrack(both, protocol)
+    assert "no row has kind bulets, of which [[rule]] 1 speaks" in found.notes
+    clause = {"id": "f", "check": {"function": "f"}, "revoked_when": {"arm": ["x", "y"]}}
+    found = rebind_tables(_replies(arm=["x"]), RebindProtocol.from_dict({"clause": [clause]}))
+    assert "no row has arm y, of which clause f speaks" in found.episodes.notes
 
 
 def test_no_pair_of_branches_names_the_labels_there_are() -> None:
