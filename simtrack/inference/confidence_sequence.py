@@ -308,12 +308,19 @@ def _tail_shares(
 ) -> Floats:
     """Give how much of the mixture lies on the side that is bet on, over what did at first."""
     if alternative == "greater":
-        start = log_beta_tail(1.0 - p, p, b, a)
-        now = [log_beta_tail(1.0 - p, p, b + y, a + x) for x, y in zip(s, f, strict=True)]
+        start = _log_below(1.0 - p, p, b, a)
+        now = [_log_below(1.0 - p, p, b + y, a + x) for x, y in zip(s, f, strict=True)]
     else:
-        start = log_beta_tail(p, 1.0 - p, a, b)
-        now = [log_beta_tail(p, 1.0 - p, a + x, b + y) for x, y in zip(s, f, strict=True)]
+        start = _log_below(p, 1.0 - p, a, b)
+        now = [_log_below(p, 1.0 - p, a + x, b + y) for x, y in zip(s, f, strict=True)]
     return np.array(now, dtype=np.float64) - start
+
+
+def _log_below(x: float, y: float, a: float, b: float) -> float:
+    """Give log I_x(a, b), y = 1 - x, from the side on which x is: tails hold up to the mean."""
+    if a * y >= b * x:
+        return log_beta_tail(x, y, a, b)
+    return math.log1p(-math.exp(log_beta_tail(y, x, b, a)))
 
 
 def _tuned_prior(p: float, tuned_at: float) -> tuple[float, float]:

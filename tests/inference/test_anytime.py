@@ -132,6 +132,43 @@ def test_one_sided_capital_is_a_mixture_over_the_rates_above() -> None:
         assert mean <= 1.0 + ROUNDING
 
 
+@pytest.mark.parametrize("null", [0.01, 0.1, 0.5, 0.9])
+@pytest.mark.parametrize("alternative", ["greater", "less"])
+def test_one_sided_capital_is_defined_however_far_the_rate_is_from_the_null(
+    null, alternative
+) -> None:
+    from scipy import special
+
+    for outcomes in ([1] * 200, [0] * 200, [1, 1, 0, 1] * 50, [0, 0, 1, 0] * 50):
+        found = e_process(outcomes, null, alternative=alternative).log_e
+        n, s = np.arange(1, 201), np.cumsum(outcomes)
+        a, b = 0.5 + s, 0.5 + n - s
+        of = special.betaincc if alternative == "greater" else special.betainc
+        share, start = of(a, b, null), of(0.5, 0.5, null)
+        near = share > 1e-250
+        wanted = special.betaln(a, b)[near] - special.betaln(0.5, 0.5) + np.log(share[near] / start)
+        wanted = wanted - (s * np.log(null) + (n - s) * np.log1p(-null))[near]
+        assert near.any()
+        assert found[near] == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+        assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("alternative", ["greater", "less"])
+def test_one_sided_capital_falls_on_average_under_every_rate_of_the_null(alternative) -> None:
+    last = 40
+    capital = {
+        (n, s): np.exp(e_process([1] * s + [0] * (n - s), 0.3, alternative=alternative).log_e[-1])
+        for n in range(1, last + 1)
+        for s in range(n + 1)
+    }
+    rates = (0.3, 0.25, 0.05) if alternative == "greater" else (0.3, 0.5, 0.99)
+    for p in rates:
+        for n in range(1, last):
+            for s in range(n + 1):
+                after = p * capital[n + 1, s + 1] + (1 - p) * capital[n + 1, s]
+                assert after <= capital[n, s] * (1 + 1e-10)
+
+
 def test_anytime_p_never_rises_and_rejects_where_the_capital_reaches_its_mark() -> None:
     found = e_process([1] * 12 + [0] * 20, 0.5)
     assert (np.diff(found.pvalue) <= 0).all()
