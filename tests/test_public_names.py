@@ -5,16 +5,18 @@ Write the snapshot anew with SIMTRACK_GOLDEN=write, and read the difference.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import os
 import pathlib
 from importlib import import_module
 
 import simtrack
+from simtrack import inference
 
 SNAPSHOT = pathlib.Path(__file__).parent / "public_names.txt"
 ROOMS = ("agents", "analysis", "counts", "design", "errors", "estimands", "inference", "ledger",
-         "logs", "options", "plots", "power", "price", "probe", "records", "rng", "runs",
+         "logs", "options", "plots", "power", "price", "probe", "records", "rng", "runs", "scoring",
          "taxonomy", "validate")  # fmt: skip
 
 
@@ -55,3 +57,17 @@ def test_every_public_name_can_be_reached():
     for name in simtrack.__all__:
         assert getattr(simtrack, name) is not None
     assert set(dir(simtrack)) == set(simtrack.__all__)
+
+
+def test_the_lazy_room_lists_its_names_twice_and_the_same():
+    tree = ast.parse(pathlib.Path(inference.__file__ or "").read_text("utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    listed = {
+        name.asname: node.module
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for name in node.names
+    }
+    homes = {name: f"simtrack.inference.{file}" for name, file in inference._HOMES.items()}
+    assert listed == homes
+    assert all(callable(getattr(inference, n)) or n.isupper() for n in inference.__all__)
