@@ -29,10 +29,10 @@ class ContrastT:
     estimate : float or None
         None where a term has no trial.
     se, low, high : float or None
-        Linearised cluster standard error, and the interval with t(G-1); None with one cluster or
-        without spread between clusters.
+        Linearised cluster standard error, and the interval with t(K-1), where K is how many
+        clusters the term with the fewest has; None where K is 1, or without spread.
     clusters : int
-        Clusters with a trial in any term.
+        Clusters with a trial in any term of weight.
     notes : tuple of str
     """
 
@@ -57,7 +57,8 @@ def contrast_t(totals: Totals, weights: ArrayLike, *, level: float = 0.95) -> Co
     """How large is a contrast of pooled ratios whose terms share their clusters?
 
     The influence of a cluster is Σ_c w_c (x_gc - p_c m_gc) / M_c; the variance is
-    G/(G-1) Σ_g influence², so that terms which go together within clusters are paired.
+    G/(G-1) Σ_g influence², so that terms which go together within clusters are paired. Degrees of
+    freedom are the clusters of the term that has fewest, less one: G-1 where all have all terms.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def contrast_t(totals: Totals, weights: ArrayLike, *, level: float = 0.95) -> Co
     if w.shape != (bottom.shape[1],) or not np.isfinite(w).all():
         raise InputError("weights", f"{bottom.shape[1]} finite numbers", w.tolist())
     sizes = bottom.sum(axis=0)
-    here = (bottom > 0).any(axis=1)
+    here = (bottom[:, w != 0] > 0).any(axis=1)
     clusters = int(here.sum())
     if (sizes[w != 0] <= 0).any():
         empty = [str(totals.conditions[c][0]) for c in np.flatnonzero((sizes <= 0) & (w != 0))]
@@ -95,12 +96,19 @@ def contrast_t(totals: Totals, weights: ArrayLike, *, level: float = 0.95) -> Co
     if clusters < 2:
         note = "no standard error: one cluster"
         return ContrastT(estimate, None, None, None, clusters, level, (note,))
+    fewest = int((bottom[:, used] > 0).sum(axis=0).min())
+    if fewest < 2:
+        note = "no standard error: a term has trials in one cluster only"
+        return ContrastT(estimate, None, None, None, clusters, level, (note,))
+    lacking: tuple[str, ...] = ()
+    if fewest < clusters:
+        lacking = (f"a term has trials in {fewest} of {clusters} clusters: t({fewest - 1})",)
     shares = w[used] * (top[:, used] - rates * bottom[:, used]) / sizes[used]
     influence = shares.sum(axis=1)[here]
     variance = clusters / (clusters - 1.0) * math.fsum((influence**2).tolist())
     se = math.sqrt(variance)
     if se <= _ROUNDING * max(1.0, abs(estimate)):
         note = "no interval: clusters show no spread, so their standard error says nothing"
-        return ContrastT(estimate, 0.0, None, None, clusters, level, (note,))
-    half = t_critical(level, clusters - 1.0) * se
-    return ContrastT(estimate, se, estimate - half, estimate + half, clusters, level)
+        return ContrastT(estimate, 0.0, None, None, clusters, level, (note, *lacking))
+    half = t_critical(level, fewest - 1.0) * se
+    return ContrastT(estimate, se, estimate - half, estimate + half, clusters, level, lacking)

@@ -57,3 +57,28 @@ def test_limits_are_said_not_computed() -> None:
     assert "no spread" in flat.notes[0]
     with pytest.raises(InputError, match="weights must be 2 finite numbers"):
         contrast_t(Totals.from_arrays([[1, 0]], [[2, 2]]), [1])
+
+
+def test_clusters_that_lack_a_term_cost_degrees_of_freedom() -> None:
+    # Four clusters have the first term, three the second as well.
+    totals = Totals.from_arrays([[4, 1], [3, 0], [2, 2], [4, 0]], [[5, 3], [5, 4], [5, 3], [5, 0]])
+    found = contrast_t(totals, [1, -1])
+    half = stats.t.ppf(0.975, 2) * found.se
+    assert (found.low, found.high) == pytest.approx((found.estimate - half, found.estimate + half))
+    assert found.notes == ("a term has trials in 3 of 4 clusters: t(2)",)
+
+
+def test_a_term_in_one_cluster_has_no_standard_error() -> None:
+    totals = Totals.from_arrays([[4, 1], [3, 0], [2, 0]], [[5, 3], [5, 0], [5, 0]])
+    found = contrast_t(totals, [1, -1])
+    assert found.estimate == pytest.approx(0.6 - 1 / 3)
+    assert (found.se, found.low, found.high) == (None, None, None)
+    assert "one cluster only" in found.notes[0]
+
+
+def test_clusters_of_terms_without_weight_are_no_clusters() -> None:
+    passed = [[4, 1, 0], [3, 2, 0], [0, 0, 2], [0, 0, 1]]
+    size = [[5, 3, 0], [5, 3, 0], [0, 0, 4], [0, 0, 4]]
+    found = contrast_t(Totals.from_arrays(passed, size), [1, -1, 0])
+    known = contrast_t(Totals.from_arrays([[4, 1], [3, 2]], [[5, 3]] * 2), [1, -1])
+    assert (found.clusters, found.low, found.high) == (2, known.low, known.high)
