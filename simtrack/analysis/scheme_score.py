@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from simtrack.analysis.estimate import estimate
 from simtrack.analysis.scope import find_factor, telling
 from simtrack.analysis.score import account_rows
-from simtrack.counts import Counts
+from simtrack.counts import Counts, group_rows
 from simtrack.errors import DataError, InputError
 from simtrack.estimands import Contrast, Estimand
 from simtrack.estimands import estimand as look_up
@@ -281,27 +283,27 @@ def _composition(found: Records, how: Scheme, by: tuple[str, ...]) -> Compositio
     """Count codes by group, and by stage and duty where there are such columns."""
     finer = [n for n in ("duty", "stage") if n in found.factors and n not in by]
     names = (*by, *finer)
-    table: dict[tuple[str, ...], list[int]] = {}
-    filled = [found.factors[n].with_missing_named() for n in names]
     outcome = found.factors["outcome"]
     known = how.taxonomy.codes
     if not set(outcome.levels) <= set(known):
         known = outcome.levels
-    order: dict[tuple[str, ...], tuple[int, ...]] = {}
-    for row, code in enumerate(outcome.codes.tolist()):
-        key = tuple(f.levels[f.codes[row]] for f in filled)
-        order[key] = tuple(int(f.codes[row]) for f in filled)
-        cells = table.setdefault(key, [0] * (len(known) + 1))
-        place = known.index(outcome.levels[code]) if code >= 0 else -1
-        cells[place] += 1
-    keys = sorted(table, key=lambda key: order[key])
+    filled = {f"by:{n}": found.factors[n].with_missing_named() for n in names}
+    groups = group_rows(filled, len(found))
+    places = np.array([*(known.index(level) for level in outcome.levels), len(known)])
+    cells = groups.index * (len(known) + 1) + places[outcome.codes]
+    counts = np.bincount(cells, minlength=groups.size * (len(known) + 1))
+    table = counts.reshape(groups.size, len(known) + 1).tolist()
+    made = list(groups.factors.values())
+    order = sorted(range(groups.size), key=lambda k: [int(f.codes[k]) for f in made])
+    keys = [tuple(f.levels[f.codes[k]] for f in made) for k in order]
+    table = [table[k] for k in order]
     codes = (*known, "(unscored)")
-    kept = [k for k in range(len(codes)) if any(table[key][k] for key in keys)]
+    kept = [k for k in range(len(codes)) if any(line[k] for line in table)]
     return Composition(
         names,
         tuple(codes[k] for k in kept),
         tuple(keys),
-        tuple(tuple(table[key][k] for k in kept) for key in keys),
+        tuple(tuple(line[k] for k in kept) for line in table),
     )
 
 

@@ -96,15 +96,12 @@ def _as_replies(
             f"{label}: no replies are read from {reader_of(content, label).name} logs, but from "
             f"{', '.join(REPLY_READERS)}. Give a table with a column of replies."
         )
-    try:
-        found = read(path, content, label, request, turns)
-    except DataError:
-        if is_trial_table(path):
-            raise UnknownFormat(
-                f"{label}: a trial table of simtrack's, which holds no replies. Give the logs "
-                "that it was made of."
-            ) from None
-        raise
+    if is_trial_table(path) and "reply" not in (request.map or {}):
+        raise UnknownFormat(
+            f"{label}: a trial table of simtrack's, which holds no replies. Give the logs that it "
+            "was made of."
+        )
+    found = read(path, content, label, request, turns)
     by_place = reader_of(content, label).name in BY_PLACE
     return _renamed(found, label, request.map) if by_place and request.map else found
 
