@@ -238,3 +238,11 @@ def test_a_pilot_gives_the_agent_and_the_assurance(simtrack, study):
     assert both.code == 2
     clash = simtrack("power", study, "--pilot", "pilot.csv", "--folder", "kept")
     assert "--pilot must be given without --interim" in clash.err
+
+
+def test_a_pilot_with_other_level_names_is_told_which(simtrack):
+    rows = [f"{task},{arm},{(task + k) % 2}" for task in range(6) for arm in "ab" for k in (0, 1)]
+    pathlib.Path("other.csv").write_text("\n".join(["task,arm,passed", *rows]) + "\n", "utf-8")
+    found = simtrack("power", "--clusters", "40", "--pilot", "other.csv", "--map", "cluster=task")
+    assert found.code == 2
+    assert "first, second is not there), got a, b" in found.err
