@@ -129,7 +129,7 @@ def _observed(study: Rehearsal, option: str, given: dict[str, Any]) -> Counts | 
         present = [str(level) for level in records.factors[column].levels]
         absent = [v for v in dict(study.design.conditions).get(column, ()) if v not in present]
         if absent:
-            rule = f"a log whose {column} names the study's levels ({', '.join(absent)} is not there)"
+            rule = f"a log whose {column} names the study's levels (without {', '.join(absent)})"
             cure = "Name the levels alike in the log and in the study's conditions."
             raise InputError(f"--{option}", rule, ", ".join(present), cure=cure)
     cluster = next((c for c in (name, "cluster") if c in records.factors), None)

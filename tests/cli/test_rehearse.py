@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import pytest
 
 from simtrack.agents import PairedAgent
@@ -245,4 +247,4 @@ def test_a_pilot_with_other_level_names_is_told_which(simtrack):
     pathlib.Path("other.csv").write_text("\n".join(["task,arm,passed", *rows]) + "\n", "utf-8")
     found = simtrack("power", "--clusters", "40", "--pilot", "other.csv", "--map", "cluster=task")
     assert found.code == 2
-    assert "first, second is not there), got a, b" in found.err
+    assert "(without first, second), got a, b" in found.err
