@@ -7,7 +7,7 @@ from simtrack.analysis.method import Method
 __all__ = ["MODEL_METHODS"]
 
 _IN = "simtrack.inference"
-_INTERCEPT = "Effects that vary by cluster: coverage .72 to .75 where .95 is meant (use the slope)."
+_INTERCEPT = "Effects that vary by cluster: intervals are too short (use the slope)."
 
 MODEL_METHODS: tuple[Method, ...] = (
     Method(
@@ -24,7 +24,7 @@ MODEL_METHODS: tuple[Method, ...] = (
     Method(
         "gee-exchangeable", "model", f"{_IN}.gee:gee",
         "Odds averaged over clusters, whatever the correlation within them; ten clusters or more.",
-        "Separated patterns (refused); one cluster that alone decides a coefficient.",
+        "Separated patterns (refused); one or two clusters that decide a coefficient (said).",
         "optimisation", "asymptotic", "Liang & Zeger 1986",
     ),
     Method(
@@ -41,7 +41,7 @@ MODEL_METHODS: tuple[Method, ...] = (
     ),
     Method(
         "gee-kauermann-carroll", "model", f"{_IN}.gee:gee",
-        "The covariance for few clusters, with t(G-1): the default of gee, nominal at 12 clusters.",
+        "For few clusters, with t(G-1): the default of gee, nominal at 12 clusters of one size.",
         "Very unequal clusters: it covers too little; mancl-derouen is safer.",
         "optimisation", "asymptotic", "Kauermann & Carroll 2001",
     ),
@@ -71,7 +71,7 @@ MODEL_METHODS: tuple[Method, ...] = (
     Method(
         "firth", "model", f"{_IN}.firth:firth",
         "Separated patterns, where odds ratios have no finite estimate without a penalty.",
-        "Clusters: it takes trials as independent, and prints a clustered error beside.",
+        "Clusters: it takes trials as independent; `clustered` has a clustered error beside.",
         "optimisation", "asymptotic", "Firth 1993; Heinze & Schemper 2002",
     ),
     Method(

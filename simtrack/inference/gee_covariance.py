@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from simtrack.inference.gee_equations import Solved
 from simtrack.inference.model_algebra import cholesky, forward, inverse, symmetric_eigen
 
-__all__ = ["BOUND", "covariances"]
+__all__ = ["BOUND", "covariances", "largest_share"]
 
 Floats = NDArray[np.float64]
 #: Fay and Graubard's limit to the leverage of a cluster.
@@ -39,6 +39,20 @@ def covariances(solved: Solved) -> dict[str, Floats]:
         "kauermann-carroll": _outer(bread, _kauermann_carroll(solved, lower)),
         "fay-graubard": _outer(bread, _fay_graubard(solved, bread)),
     }
+
+
+def largest_share(solved: Solved) -> tuple[float, int]:
+    """Which cluster carries most of the information on some combination of coefficients?
+
+    Gives the largest eigenvalue of B⁻¹ B_g over clusters, from 1/G to 1, and its cluster.
+    """
+    lower = cholesky(solved.information.sum(axis=0))
+    shares = []
+    for part in solved.information:
+        half = forward(lower, part.T)
+        shares.append(float(symmetric_eigen(_symmetric(forward(lower, half.T)))[0].max()))
+    place = int(np.argmax(shares))
+    return shares[place], place
 
 
 def _outer(bread: Floats, score: Floats) -> Floats:

@@ -37,7 +37,7 @@ def linear_mixed_many(
     Notes
     -----
     Random intercept only: if effects within clusters differ from cluster to cluster, intervals for
-    them cover .72 to .75 where .95 is meant. Compiled when first called.
+    them are too short; `linear_mixed` says by how much. Compiled when first called.
 
     Examples
     --------

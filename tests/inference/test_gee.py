@@ -197,3 +197,18 @@ def test_scores_are_refused():
     table = ModelTable.from_arrays([[2], [2]], [[1.5], [0.5]], [[1]], squares=[[1.3], [0.2]])
     with pytest.raises(InputError, match="table must be of 0/1 outcomes for a logistic model"):
         gee(table)
+
+
+def test_a_cluster_that_carries_most_of_what_is_known_is_named():
+    n = [[200, 200]] + [[10, 10]] * 8
+    total = [[90, 120], *([4, 6], [5, 7], [2, 5], [7, 6], [1, 4], [8, 9], [4, 3], [6, 8])]
+    names = [f"c{g}" for g in range(9)]
+    fit = gee(ModelTable.from_arrays(n, total, [[1, 0], [1, 1]], clusters=names))
+    assert any(note.startswith("cluster c0 carries") for note in fit.notes)
+    even = ModelTable.from_arrays([[10, 10]] * 8, total[1:], [[1, 0], [1, 1]])
+    assert not any("carries" in note for note in gee(even).notes)
+    # Two clusters against many: each carries half of what is known of their arm.
+    apart = [[10, 0]] * 2 + [[0, 10]] * 7
+    total = [[4, 0], [7, 0], [0, 5], [0, 6], [0, 3], [0, 8], [0, 2], [0, 5], [0, 7]]
+    assert any("50%" in note for note in gee(ModelTable.from_arrays(
+        apart, total, [[1, 0], [1, 1]])).notes)  # fmt: skip

@@ -284,3 +284,16 @@ def test_a_slope_that_is_constant_is_refused(sleep):
         linear_mixed(sleep, slope="intercept")
     with pytest.raises(InputError, match="column must be one of intercept, days"):
         linear_mixed(sleep, slope="day")
+
+
+def test_degrees_of_freedom_that_say_nothing_are_said() -> None:
+    # One cluster has most trials, and Satterthwaite's degrees of freedom come to 0.2.
+    n = [[20, 3], [5, 5], [1, 9], [200, 150], [4, 4], [7, 0], [0, 6], [3, 3], [10, 12]]
+    total = [[18, 3], [0, 1], [0, 5], [80, 80], [3, 3], [2, 0], [0, 3], [1, 2], [4, 2]]
+    table = ModelTable.from_arrays(n, total, [[1, 0], [1, 1]])
+    fit = linear_mixed(table, slope="x1")
+    assert fit.coefficients.df[1] < 1.0
+    assert any("degrees of freedom come to 0.2" in note for note in fit.notes)
+    again = linear_mixed(table, slope="x1", df="clusters")
+    assert again.coefficients.df.tolist() == [8.0, 8.0]
+    assert again.notes == ()
