@@ -63,7 +63,7 @@ def score_by_scheme(logs: tuple[str, ...], given: dict[str, Any], as_json: bool)
     for path, name in written.items():
         print(f"Scored table, {name} by {name}: {path}")
     if written:
-        print(f"Read it: {_reading(given['output'], found)}")
+        print(f"Read it: {_reading(given['output'], found, next(iter(tables.values())))}")
 
 
 def _placed(output: str, tables: Mapping[str, Records], logs: tuple[str, ...]) -> dict[str, str]:
@@ -76,11 +76,15 @@ def _placed(output: str, tables: Mapping[str, Records], logs: tuple[str, ...]) -
     return {output: first} | beside
 
 
-def _reading(output: str, found: SchemeScore) -> str:
-    """Say how another verb reads the table: its codes belong to the estimands of the scheme."""
-    by = " --by view" if "view" in found.by else ""
+def _reading(output: str, found: SchemeScore, table: Records) -> str:
+    """Say how another verb reads the table: its codes belong to the estimands of the scheme.
+
+    It is grouped as here, by name: a flag that a scheme calls `task` tells no tasks apart.
+    """
+    by = ",".join(found.by) or ("source" if "source" in table.factors else "")
     name = found.rows[0].estimand if found.rows else found.scheme
-    return f"simtrack score {quote(output)} --estimand {name} --cluster {found.cluster}{by}"
+    told = f" --by {quote(by)}" if by else ""
+    return f"simtrack score {quote(output)} --estimand {name} --cluster {found.cluster}{told}"
 
 
 def _show(found: SchemeScore) -> None:

@@ -65,6 +65,16 @@ def test_statetrack_by_name(simtrack, probes) -> None:
     assert done.json["by"] == []  # `task` is a flag here, not a grouping column
 
 
+def test_the_command_that_reads_a_scored_table_gives_the_same_number(simtrack, probes) -> None:
+    """The verdict on tasks is a column `task`, which must not part the probes."""
+    done = simtrack("score", probes[0], "--scheme", "statetrack", "--protocol", probes[1],
+                    "--cluster", "unit", "-o", "s.csv")  # fmt: skip
+    told = done.out.rpartition("Read it: simtrack ")[2].split()
+    found = simtrack(*told, "--json").json["metrics"][0]["estimates"]["rows"]
+    # Of six probes three keep the rule, one of them without the task.
+    assert [row["rate"] for row in found] == [2 / 6]
+
+
 def test_statetrack_gate(simtrack, probes) -> None:
     done = simtrack("gate", probes[0], "--scheme", "statetrack", "--protocol", probes[1], "--json")
     assert done.code == 0
