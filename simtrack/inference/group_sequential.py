@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,9 @@ from simtrack.validate import integer, open_unit, real
 __all__ = ["GroupSequential", "group_sequential"]
 
 Floats = NDArray[np.float64]
-_NODES = 96
+#: Nodes stand closer than the step between two looks is wide; looks closer than this are refused.
+_NODES, _MOST_NODES, _PER_STEP = 96, 1536, 2.0
+_CLOSEST = 1e-3
 #: Below this a one-sided statistic is treated as lost: its chance to come back is under 1e-15.
 _LOWEST = -9.0
 _WIDEST = 9.0
@@ -157,6 +160,10 @@ def _times(looks: int | Sequence[float]) -> list[float]:
         count = integer("looks", looks, 1, 100)
         return [(k + 1) / count for k in range(count)]
     times = [real("looks", t, 0.0, 1.0) for t in looks]
+    steps = [b - a for a, b in pairwise(times)]
+    if steps and 0.0 < min(steps) < _CLOSEST * (1.0 - 1e-9):
+        rule = f"at least {_CLOSEST:g} of the information apart"
+        raise InputError("looks", rule, list(looks), cure="Make one look of two so close.")
     ascending = all(a < b for a, b in zip([0.0, *times], times, strict=False))
     if not times or not ascending or times[-1] != 1.0 or len(times) > 100:
         rule = "ascending shares of the information, the last one 1"
@@ -204,7 +211,7 @@ def _spending(t: float, alpha: float, kind: BoundaryKind, sides: int, rho: float
 
 def _crossings(times: Sequence[float], bounds: Sequence[float], sides: int) -> list[float]:
     """Give the chance to cross for the first time at each look, without an effect."""
-    nodes, weights = _legendre()
+    nodes, weights = _legendre(_fine_enough(times, bounds, sides))
     chances: list[float] = []
     place = density = np.empty(0)
     for k, (t, bound) in enumerate(zip(times, bounds, strict=True)):
@@ -227,9 +234,21 @@ def _crossings(times: Sequence[float], bounds: Sequence[float], sides: int) -> l
     return chances
 
 
-@lru_cache(maxsize=1)
-def _legendre() -> tuple[Floats, Floats]:
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+def _fine_enough(times: Sequence[float], bounds: Sequence[float], sides: int) -> int:
+    """Give a number of nodes whose gaps are less than the step from any look to the next."""
+    wanted = float(_NODES)
+    for t, later, bound in zip(times, times[1:], bounds, strict=False):
+        width = (min(bound, _WIDEST) - (-bound if sides == 2 else _LOWEST)) * math.sqrt(t)
+        wanted = max(wanted, _PER_STEP * min(width, 2.0 * _WIDEST) / math.sqrt(later - t))
+    count = _NODES
+    while count < min(wanted, _MOST_NODES):
+        count *= 2
+    return count
+
+
+@lru_cache(maxsize=8)
+def _legendre(count: int) -> tuple[Floats, Floats]:
+    nodes, weights = np.polynomial.legendre.leggauss(count)
     return nodes, weights
 
 

@@ -12,6 +12,8 @@ from simtrack.inference.group_sequential import group_sequential
 
 #: Jennison and Turnbull (2000) print three decimals.
 PRINTED = 5e-4
+#: SciPy integrates the normal law of three looks by quasi-random points.
+SIMULATED = 2e-5
 
 
 @pytest.mark.parametrize(
@@ -72,3 +74,23 @@ def test_refusals() -> None:
         group_sequential(3, kind="haybittle")
     with pytest.raises(InputError, match="look must be an integer from 1 to 3, got 4"):
         group_sequential(3).rejects(4, 0.01)
+
+
+@pytest.mark.parametrize("kind", ["pocock", "obrien-fleming", "spending-power"])
+@pytest.mark.parametrize("sides", [1, 2])
+@pytest.mark.parametrize("looks", [(0.5, 0.501, 1.0), (0.2, 0.7, 1.0), (0.98, 0.99, 1.0)])
+def test_looks_at_any_distance_cross_with_probability_alpha(kind, sides, looks) -> None:
+    from scipy.stats import multivariate_normal
+
+    plan = group_sequential(looks, kind=kind, sides=sides)
+    share = np.minimum.outer(looks, looks) / np.maximum.outer(looks, looks)
+    top = np.array(plan.bounds)
+    inside = multivariate_normal.cdf(
+        top, cov=np.sqrt(share), lower_limit=None if sides == 1 else -top, abseps=1e-7
+    )
+    assert 1.0 - inside == pytest.approx(0.05, abs=SIMULATED)
+
+
+def test_looks_that_are_next_to_one_are_refused() -> None:
+    with pytest.raises(InputError, match=r"looks must be at least 0.001 of the information apart"):
+        group_sequential([0.5, 0.5001, 1.0])
