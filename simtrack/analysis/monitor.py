@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simtrack.analysis.scope import factor_of, find_factor, has_metrics, prepared
+from simtrack.analysis.monitor_words import ROW, assumed, said_order, taken_together
+from simtrack.analysis.scope import factor_of, find_factor, has_metrics, nested, prepared
 from simtrack.counts import natural_order
 from simtrack.errors import DataError, InputError
 from simtrack.inference.betting import betting_sequence
@@ -28,9 +29,6 @@ from simtrack.records import Records, scored_rows
 from simtrack.validate import integer, open_unit
 
 __all__ = ["Look", "Monitor", "monitor"]
-
-#: A cluster of its own for every row.
-_ROW = "row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,7 @@ class Monitor:
     Attributes
     ----------
     what : str
-        "rate", "mean score" or "difference".
+        "rate", "mean score", either as "mean ... of" clusters, or "difference".
     levels : pair of str, or empty
         First minus second.
     unit : str
@@ -127,7 +125,7 @@ def monitor(
 
     Each step of the sequence is one trial where every id has one; else one cluster, by its mean
     score, in the order in which clusters were complete. A paired difference is one step a cluster
-    that has both levels.
+    that has both levels. Clusters weigh alike, whatever their size: the mean is over clusters.
 
     Parameters
     ----------
@@ -141,16 +139,25 @@ def monitor(
         The column by which trials came (numbers or natural order of labels).
     null : float, optional
         The rate to bet against.
-    alternative, alpha
-        Of the evidence, and of all statements.
+    alternative
+        Of the evidence alone.
+    alpha
+        Of each statement: interval, evidence and planned boundary each err with this chance.
     planned, looks, boundary
         The planned number of clusters, and the looks at equal shares of it, for a boundary on
-        exact sign-flip p-values (a difference, or a rate minus the null).
+        two-sided p-values: sign flips of differences, the binomial law of trials against the null,
+        t(G-1) of cluster means against it.
 
     Raises
     ------
     InputError, DataError
-        Several metrics, no score, scores outside [0, 1], a null where there is none to bet on.
+        Several metrics; several models or arms that are not compared; no score, or one outside
+        [0, 1].
+
+    Notes
+    -----
+    The promise is that of a sequence which only grows. A cluster that gains trials after a look
+    changes a step that was looked at, so look when clusters are complete.
 
     Examples
     --------
@@ -163,24 +170,36 @@ def monitor(
     if has_metrics(records) and len(records.factors["metric"].compact().levels) > 1:
         names = ", ".join(records.factors["metric"].compact().levels)
         raise InputError("metric", "one, as a sequence is of one", names, cure="Use --metric.")
+    column = None
+    if levels is not None:
+        if levels[0] == levels[1]:
+            raise InputError("levels", "two different ones", levels[0])
+        column = find_factor(records, factor) if factor else factor_of(records, levels)
+    together = taken_together(records, unit, levels, column)
+    records, unit = nested(records, unit, () if column is None else (column,))
     keep = scored_rows(records)
     lost = int((~keep).sum()) + records.losses.total()
     rows = _in_order(records.take(keep), order)
     values = _values(rows)
-    notes = [*records.notes, _said_order(order)]
-    if levels is not None:
-        steps, dropped = _paired(rows, values, unit, levels, factor)
+    notes = [*records.notes, said_order(order), *together]
+    if levels is not None and column is not None:
+        steps, dropped = _paired(rows, values, unit, levels, column)
         what, lost = "difference", lost + dropped
         sequence = betting_sequence(steps, low=-1.0, high=1.0, alpha=alpha)
         step = unit
     else:
         steps, step = _steps(rows, values, unit)
-        binary = bool(np.isin(steps, (0.0, 1.0)).all())
+        binary = step == ROW and bool(np.isin(steps, (0.0, 1.0)).all())
         what = "rate" if bool(np.isin(values, (0.0, 1.0)).all()) else "mean score"
+        what = what if step == ROW else f"mean {what} of {step}s"
         sequence = (bernoulli_sequence if binary else betting_sequence)(steps, alpha=alpha)
-    if step != _ROW:
-        notes.append(f"one step is one {step}, all of them alike: put them in random order")
-    evidence = _evidence(steps, null, alternative, levels, notes)
+    notes += assumed(rows, values, step, lost, levels)
+    evidence = _evidence(steps, step, null, alternative, levels, notes)
+    if planned is not None:
+        notes.append(
+            f"planned looks are two-sided and err with {alpha:g} themselves, beside the interval: "
+            "say in advance which of them stops the study"
+        )
     plan, planned_looks = _planned(steps, null, levels, planned, looks, boundary, alpha)
     return Monitor(
         what,
@@ -194,12 +213,6 @@ def monitor(
         lost,
         tuple(dict.fromkeys((*notes, *sequence.notes))),
     )
-
-
-def _said_order(order: str | None) -> str:
-    if order is None:
-        return "trials are taken in the order of the file (--order COLUMN for another)"
-    return f"trials are taken in the order of {order}"
 
 
 def _values(rows: Records) -> NDArray[np.float64]:
@@ -242,8 +255,8 @@ def _steps(
     """Give one score a step: trials where no cluster repeats, else means of clusters."""
     factor = rows.factors[unit]
     sizes = np.bincount(factor.codes[factor.codes >= 0], minlength=len(factor.levels))
-    if unit == _ROW or sizes.max(initial=0) <= 1:
-        return values, _ROW
+    if unit == ROW or sizes.max(initial=0) <= 1:
+        return values, ROW
     means, _ = _means(values, factor.codes, np.ones(values.size, dtype=bool))
     return means, unit
 
@@ -269,10 +282,10 @@ def _paired(
     values: NDArray[np.float64],
     unit: str,
     levels: tuple[str, str],
-    factor: str | None,
+    factor: str,
 ) -> tuple[NDArray[np.float64], int]:
     """Give one difference a cluster that has both levels, when the later one was complete."""
-    column = rows.factors[find_factor(rows, factor) if factor else factor_of(rows, levels)]
+    column = rows.factors[factor]
     codes = rows.factors[unit].codes
     sides = []
     for level in levels:
@@ -290,6 +303,7 @@ def _paired(
 
 def _evidence(
     steps: NDArray[np.float64],
+    step: str,
     null: float | None,
     alternative: Alternative,
     levels: Sequence[str] | None,
@@ -297,8 +311,10 @@ def _evidence(
 ) -> EProcess | None:
     if null is None:
         return None
-    if levels is not None or not np.isin(steps, (0.0, 1.0)).all():
-        notes.append("no e-value: steps are not 0 or 1; the interval says which means are refuted")
+    if levels is not None or step != ROW or not np.isin(steps, (0.0, 1.0)).all():
+        notes.append(
+            "no e-value: steps are not trials of 0 or 1; the interval says which means are refuted"
+        )
         return None
     return e_process(steps, null, alternative=alternative)
 

@@ -13,7 +13,7 @@ from simtrack.cli.reading import read_options, read_records
 from simtrack.options import Alternative, BoundaryKind
 
 if TYPE_CHECKING:
-    from simtrack.analysis.monitor import Monitor
+    from simtrack.analysis.monitor import Look, Monitor
 
 _EPILOG = """\b
 Examples:
@@ -21,7 +21,8 @@ Examples:
   simtrack monitor a.eval b.eval --compare model-a model-b --planned 60 --looks 3
 \b
 The interval holds at every look at once, with no plan of looks. With --planned, a boundary for
-looks that were planned is held against exact p-values as well: narrower, if you keep to the plan.
+looks that were planned is held against p-values as well: narrower, if you keep to the plan. Each
+of both errs with --alpha; say in advance which of them stops the study.
 """
 _SHOWN = 8
 
@@ -35,7 +36,7 @@ _SHOWN = 8
 @click.option("--null", type=float, help="A rate to bet against: e-value and anytime p.")
 @click.option("--alternative", type=click.Choice(get_args(Alternative)), default="two-sided",
               help="Which rates are bet on [two-sided].")  # fmt: skip
-@click.option("--alpha", type=float, default=0.05, help="Of all statements together [0.05].")
+@click.option("--alpha", type=float, default=0.05, help="Of each statement, at all looks [0.05].")
 @click.option("--planned", type=int, help="Planned number of clusters, for planned looks.")
 @click.option("--looks", type=int, default=3, help="Planned looks, at equal shares [3].")
 @click.option("--boundary", type=click.Choice(get_args(BoundaryKind)), default="obrien-fleming",
@@ -96,8 +97,8 @@ def _show(found: Monitor) -> None:
     if found.plan is not None:
         print()
         looks: list[tuple[str, ...]] = [
-            (str(x.clusters), f"{x.nominal:.5f}", "–" if x.pvalue is None else f"{x.pvalue:.5g}",
-             "stop" if x.crossed else "to come" if x.pvalue is None else "go on")
+            (str(x.clusters), f"{x.nominal:.4g}", "–" if x.pvalue is None else f"{x.pvalue:.4g}",
+             _said(x, x is found.looks[-1]))
             for x in found.looks
         ]  # fmt: skip
         Table(f"Planned looks, {found.plan.kind}:",
@@ -106,6 +107,14 @@ def _show(found: Monitor) -> None:
         print(f"Left out: {found.left_out} trials or pairs without a score")
     for note in found.notes:
         print(f"Note: {note}")
+
+
+def _said(look: Look, last: bool) -> str:
+    if look.crossed:
+        return "stop"
+    if look.pvalue is None:
+        return "to come"
+    return "end, not reached" if last else "go on"
 
 
 def _chosen(n: int) -> list[int]:

@@ -8,6 +8,7 @@ import pytest
 
 from simtrack.analysis.monitor import monitor
 from simtrack.errors import DataError, InputError
+from simtrack.inference.betting import betting_sequence
 from simtrack.inference.confidence_sequence import bernoulli_sequence, e_process
 from simtrack.inference.signflip import sign_flip
 from simtrack.records import Records
@@ -96,3 +97,54 @@ def test_refusals(simtrack, running) -> None:
         monitor(two)
     with pytest.raises(DataError, match=r"scores must lie in \[0, 1\] to be bet on, got 7"):
         monitor(Records.from_columns({"unit": ["a"], "value": [7.0]}))
+
+
+def test_models_that_nobody_compares_are_no_rate() -> None:
+    rows = {"unit": ["q1", "q2"] * 2, "model": ["x", "x", "y", "y"], "value": [1, 1, 0, 0]}
+    with pytest.raises(InputError, match="model must be one, or two to compare, got x, y"):
+        monitor(Records.from_columns(rows))
+    with pytest.raises(InputError, match="levels must be two different ones, got x"):
+        monitor(Records.from_columns(rows), levels=("x", "x"))
+    rows = {"unit": ["1", "2", "1", "2"] * 2, "task": ["t1", "t1", "t2", "t2"] * 2,
+            "model": ["x"] * 4 + ["y"] * 4, "value": [1, 1, 0, 1, 0, 0, 0, 1]}  # fmt: skip
+    found = monitor(Records.from_columns(rows), levels=("x", "y"))
+    assert (found.unit, len(found.sequence)) == ("task/unit", 4)
+    assert "taken together, over task: t1, t2" in found.notes
+
+
+def test_equal_ids_of_different_tasks_are_different_trials() -> None:
+    rows = {"unit": ["1", "2", "1", "2"], "task": ["t", "t", "u", "u"], "value": [1, 0, 1, 1]}
+    found = monitor(Records.from_columns(rows))
+    assert (found.unit, found.sequence.mean.tolist()[-1], len(found.sequence)) == ("row", 0.75, 4)
+    assert not any("ids repeat" in note for note in found.notes)
+
+
+def test_means_of_clusters_are_no_trials_even_if_all_are_0_or_1() -> None:
+    rows = {"unit": ["a", "a", "b", "b", "c", "c"], "value": [1, 1, 0, 0, 1, 1]}
+    found = monitor(Records.from_columns(rows), null=0.5)
+    wanted = betting_sequence([1, 0, 1])
+    assert found.sequence.low.tolist() == wanted.low.tolist()
+    assert (found.what, found.evidence) == ("mean rate of units", None)
+    assert any("gains trials changes earlier steps" in note for note in found.notes)
+
+
+def test_rows_of_repeated_ids_keep_no_promise_and_say_so() -> None:
+    rows = {"unit": ["a", "a", "b", "b"], "value": [1, 1, 0, 0]}
+    found = monitor(Records.from_columns(rows), cluster="row")
+    assert any("keeps its promise" in note for note in found.notes)
+
+
+def test_trials_without_a_score_are_bounded() -> None:
+    rows = {"unit": list("abcd"), "value": [1.0, None, 0.0, 1.0],
+            "status": ["scored", "errored", "scored", "scored"]}  # fmt: skip
+    found = monitor(Records.from_columns(rows))
+    assert found.left_out == 1
+    assert "had they all failed or all passed, the mean would be 0.5000 or 0.7500" in found.notes
+
+
+def test_the_last_planned_look_does_not_say_go_on(simtrack, running) -> None:
+    path, _ = running
+    done = simtrack("monitor", str(path), "--null", "0.7", "--planned", "40", "--looks", "2")
+    assert done.out.count("go on") == 1
+    assert "end, not reached" in done.out
+    assert "err with 0.05 themselves" in done.out
