@@ -52,7 +52,8 @@ class Taxonomy:
         --------
         >>> PLAIN.check(["PASS", "MAYBE"])
         Traceback (most recent call last):
-        simtrack.errors.DataError: outcome MAYBE is no code of plain (FAIL, PASS). Map it first.
+        simtrack.errors.DataError: outcome MAYBE is no code of plain (FAIL, PASS). Name
+        an estimand of its scheme (simtrack methods --estimands).
         """
         unknown = [code for code in outcomes if code not in self.codes]
         if unknown:
@@ -61,7 +62,8 @@ class Taxonomy:
                     raise DataError(f"outcome {code} is no code of {self.name}: {reason}")
             raise DataError(
                 f"outcome {', '.join(unknown)} is no code of {self.name} "
-                f"({', '.join(self.codes)}). Map it first."
+                f"({', '.join(self.codes)}). Name an estimand of its scheme "
+                "(simtrack methods --estimands)."
             )
 
 

@@ -126,17 +126,18 @@ def _observed(study: Rehearsal, option: str, given: dict[str, Any]) -> Counts | 
             rule = f"a log with a column {column}, which the analysis asks for"
             cure = f"Name it with --map {column}=COLUMN."
             raise InputError(f"--{option}", rule, ", ".join(records.factors), cure=cure)
+    cluster = next((c for c in (name, "cluster") if c in records.factors), None)
+    if cluster is None:
+        rule = f"a log with a column {name} or cluster"
+        cure = "Name it with --map cluster=COLUMN."
+        raise InputError(f"--{option}", rule, ", ".join(records.factors), cure=cure)
+    for column in by:
         present = [str(level) for level in records.factors[column].levels]
         absent = [v for v in dict(study.design.conditions).get(column, ()) if v not in present]
         if absent:
             rule = f"a log whose {column} names the study's levels (without {', '.join(absent)})"
             cure = "Name the levels alike in the log and in the study's conditions."
             raise InputError(f"--{option}", rule, ", ".join(present), cure=cure)
-    cluster = next((c for c in (name, "cluster") if c in records.factors), None)
-    if cluster is None:
-        rule = f"a log with a column {name} or cluster"
-        cure = "Name it with --map cluster=COLUMN."
-        raise InputError(f"--{option}", rule, ", ".join(records.factors), cure=cure)
     return records.counts(cluster=cluster, by=by)
 
 

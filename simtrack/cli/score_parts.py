@@ -123,7 +123,7 @@ def _chance(found: Comparison) -> str:
         if test.mcse is None:
             return f"{shown} (a certain upper bound, see the notes)"
         return f"{shown} (Monte Carlo, standard error {test.mcse:.1g})"
-    short = f" = {test.exact}" if test.exact.denominator <= SHORT else ""
+    short = f" = {test.exact}" if 1 < test.exact.denominator <= SHORT else ""
     return f"{shown}{short} (exact; no smaller than {float(test.floor):.2g} is possible)"
 
 

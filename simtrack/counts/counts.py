@@ -128,7 +128,7 @@ class Counts:
                     name,
                     "selected before pooling, since its levels are readings of the same trials",
                     ", ".join(levels),
-                    cure=f"Use select({name}=...).",
+                    cure=f"Keep one of them: select({name}=...).",
                 )
         rest = {name: f for name, f in self.conditions.items() if name not in names}
         return self._rows(np.ones(len(self.cells), dtype=bool), rest)

@@ -58,11 +58,11 @@ def _table(path: Path, content: Content, label: str, request: Request, turns: Tu
     elif content.kind == "arrow":
         table = tables.read_arrow(path, label, wanted)
     elif content.kind == "json-array":
-        table = tables.read_json_array(content.data, label, wanted)
+        table = tables.read_json_array(content.source, label, wanted)
     elif content.kind == "text":
-        table = tables.read_csv(_utf8(content, label), label)
+        table = _csv(content, label)
     else:
-        table = tables.read_json_lines(content.data, label, wanted, salvage=request.salvage)
+        table = tables.read_json_lines(content.source, label, wanted, salvage=request.salvage)
     found = tables.to_replies(table, map=request.map, scores=request.scores)
     if content.kind != "text":
         return found
@@ -76,12 +76,11 @@ def _table(path: Path, content: Content, label: str, request: Request, turns: Tu
     return with_records(found, lambda own: replace(own, notes=(*own.notes, note)))
 
 
-def _utf8(content: Content, label: str) -> str:
+def _csv(content: Content, label: str) -> tables.Table:
     try:
-        return content.data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = content.data.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{label}: line {line} is not UTF-8. Save the table as UTF-8.") from None
+        return tables.read_csv(content.source, label)
+    except tables.NotUtf8 as error:
+        raise DataError(f"{error} Save the table as UTF-8.") from None
 
 
 #: By the name of the format.

@@ -205,7 +205,7 @@ def _refuse_pooling(records: Records, grouped: Sequence[str]) -> None:
                     name,
                     "selected, since its levels are readings of the same trials",
                     ", ".join(levels),
-                    cure=f"Use select({name}=...) or group by it.",
+                    cure=f"Group by it (--by {name}), or in Python keep one: select({name}=...).",
                 )
 
 

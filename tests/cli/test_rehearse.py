@@ -162,7 +162,7 @@ def test_an_interim_of_other_levels_or_columns_is_refused(simtrack, study, tmp_p
     (tmp_path / "other.csv").write_text("\n".join(["task,arm,value", *rows]) + "\n")
     done = simtrack("power", study, "--interim", "other.csv")
     assert done.code == 2
-    assert "interim must be a table with trials of rate[arm=new] and rate[arm=old]" in done.err
+    assert "arm names the study's levels (without new, old), got control, treat" in done.err
     (tmp_path / "bare.csv").write_text("\n".join(["id,group,value", *rows]) + "\n")
     assert "Name it with --map arm=COLUMN" in simtrack("power", study, "--interim", "bare.csv").err
     (tmp_path / "loose.csv").write_text(
