@@ -79,7 +79,7 @@ def test_the_recipes_of_the_readme_run(block, monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tests").symlink_to(ROOT / "tests")  # what comes with the source, and is only read
     for line in block.replace("\\\n", " ").splitlines():
-        command = line.split("#")[0].split()[1:]
+        command = line.split("#")[0].split(" > ")[0].split()[1:]
         command = [*command, "--mcse", "0.05"] if command[0] in {"power", "plan"} else command
         assert main(command) == 0, line
     assert "sign-flip" in capsys.readouterr().out
