@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from simtrack.analysis.scope import find_factor, has_metrics, prepared
+from simtrack.analysis.scope import find_factor, has_metrics, nested, prepared, telling
 from simtrack.counts import Factor, Losses, Totals
 from simtrack.errors import InputError
 from simtrack.estimands import RATE, Contrast, Estimand, Unavailable
@@ -220,6 +220,7 @@ def fit(
         records.factor(name)
     keep = [] if crossed is None else [find_factor(records, crossed)]
     columns = list(dict.fromkeys((*used, *keep)))
+    records, unit = nested(records, unit, (*columns, *groups))
     both = sorted(set(columns) & set(groups))
     if both:
         raise InputError("by", "of columns that are not in the formula", ", ".join(both))
@@ -234,8 +235,18 @@ def fit(
         table = model_table(totals, formula, reference=reference, numeric=numeric, keep=keep)
         rows += [_one(labels, model, table, how, without_each) for model in models]
         losses = losses + totals.losses
-    notes = tuple(records.notes)
+    notes = (*records.notes, *_pooled_over(records, unit, (*columns, *groups)))
     return Fits(formula, title, unit, groups, level, tuple(rows), losses, notes)
+
+
+def _pooled_over(records: Records, unit: str, named: Sequence[str]) -> list[str]:
+    """Say which models, arms or tasks go into one fit without being a term of it."""
+    return [
+        f"taken together, over {name}: {', '.join(records.factors[name].compact().levels)} "
+        f"(a term of the formula or --by {name} tells them apart)"
+        for name in telling(records, unit)
+        if name not in (*named, "source") and name not in unit.split("/")
+    ]
 
 
 def _design(formula: str | None, design: str | None) -> NamedDesign | None:

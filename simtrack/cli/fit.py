@@ -14,6 +14,7 @@ from simtrack.options import Correlation, GeeCovariance, MixedCriterion, ModelNa
 
 if TYPE_CHECKING:
     from simtrack.analysis.fit import Fit, Fits
+    from simtrack.inference.model_coefficients import Coefficients
 
 _EPILOG = """\b
 Examples:
@@ -25,7 +26,8 @@ gee    logistic estimating equations: odds averaged over clusters; corrected for
 lmm    linear mixed model: differences of rates; --slope where effects differ by cluster
 glmm   logistic mixed model by adaptive quadrature: odds within a cluster, averaged ones beside
 two-way  logistic regression, errors clustered by the clusters and by --crossed
-firth  penalised logistic regression, for separated data; takes trials as independent
+firth  penalised logistic regression, for separated data; profile intervals that take trials as
+       independent, and errors by cluster in rows of their own
 """
 
 
@@ -85,15 +87,19 @@ def _show(found: Fits) -> None:
              "p (z)", "odds ratio")  # fmt: skip
     rows: list[tuple[str, ...]] = []
     for row in found.rows:
-        c = row.result.coefficients
-        for j, name in enumerate(c.names):
-            ratio = _odds(float(c.estimate[j])) if c.scale == "log odds" else None
-            rows.append((
-                *row.labels, row.model, name, number(_or_none(c.estimate[j])),
-                number(_or_none(c.standard_error[j])), number(_or_none(c.low[j])),
-                number(_or_none(c.high[j])), _df(float(c.df[j])), _p(float(c.pvalue[j])),
-                _p(float(c.pvalue_normal[j])), "–" if ratio is None else f"{ratio:.4g}",
-            ))  # fmt: skip
+        for title, c in _readings(row):
+            for j, name in enumerate(c.names):
+                low, high, p_normal = float(c.low[j]), float(c.high[j]), float(c.pvalue_normal[j])
+                if title == "firth":
+                    low, high, p_normal = _profile(row, j)
+                ratio = _odds(float(c.estimate[j])) if c.scale == "log odds" else None
+                p_t = math.nan if title == "firth" else float(c.pvalue[j])
+                rows.append((
+                    *row.labels, title, name, number(_or_none(c.estimate[j])),
+                    number(_or_none(c.standard_error[j])), number(_or_none(low)),
+                    number(_or_none(high)), _df(float(c.df[j])), _p(p_t), _p(p_normal),
+                    "–" if ratio is None else f"{ratio:.4g}",
+                ))  # fmt: skip
     text = frozenset((*found.by, "fit", "coefficient"))
     Table(f"{100 * found.level:g} % intervals with Student's t:", heads, rows, text).show()
     print()
@@ -111,6 +117,22 @@ def _show(found: Fits) -> None:
         print(f"Left out: {n} {kind}")
     for note in _notes(found):
         print(f"Note: {note}")
+
+
+def _readings(row: Fit) -> list[tuple[str, Coefficients]]:
+    """Give the rows of one fit: Firth's have independent trials first, then the clusters."""
+    found: list[tuple[str, Coefficients]] = [(row.model, row.result.coefficients)]
+    clustered = getattr(row.result, "clustered", None)
+    if clustered is not None:
+        found.append(("firth, clustered", clustered))
+    return found
+
+
+def _profile(row: Fit, j: int) -> tuple[float, float, float]:
+    """Give the ends of Firth's profile interval, and the p-value of its likelihood ratio."""
+    ends = (getattr(row.result, f"profile_{name}") for name in ("low", "high", "pvalue"))
+    low, high, pvalue = (float(values[j]) for values in ends)
+    return low, high, pvalue
 
 
 def _show_marginal(found: Fits) -> None:
@@ -172,6 +194,8 @@ def _spread(row: Fit) -> str:
     names = getattr(result, "random_names", ())
     if names:
         sds = getattr(result, "random_sd", ())
+        if not all(math.isfinite(sd) for sd in sds):
+            return "–"
         return ", ".join(f"SD {n} {sd:.4f}" for n, sd in zip(names, sds, strict=True))
     spread = getattr(result, "random_covariance", None)
     if spread is not None and len(spread) == 2:

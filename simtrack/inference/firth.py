@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from simtrack.inference.model_coefficients import Coefficients, plain
 from simtrack.inference.model_logistic import binary_only, expit
 from simtrack.inference.model_search import root_between
 from simtrack.inference.model_table import ModelTable
+from simtrack.inference.separation import separation
 from simtrack.inference.special import normal_quantile
 from simtrack.options import Computation, Guarantee, ModelStatus
 from simtrack.validate import confidence_level
@@ -40,7 +41,8 @@ class Firth:
         Log odds, with the inverse information as covariance and the normal law.
     clustered : Coefficients
         The same estimates with the sandwich of the clusters' penalised scores and t(G - 1); NaN
-        with one cluster.
+        with one cluster, and without errors where patterns are separated: scores of clusters that
+        all succeed do not differ, which is no precision.
     profile_low, profile_high : float64 arrays, shape (columns,)
         Ends of the profile penalised likelihood intervals; infinite where the profile is flat.
     profile_pvalue : float64 array, shape (columns,)
@@ -117,9 +119,14 @@ def firth(table: ModelTable, *, level: float = 0.95) -> Firth:
     covariance = inverse(cholesky(pooled.information(beta)))
     normal = np.full(free.size, math.inf)
     found = Coefficients(table.names, beta, covariance, normal, level)
+    apart = separation(table)
+    if apart.found:
+        names = ", ".join(apart.infinite)
+        notes = (*notes, f"separated ({names}): no clustered error, as clusters show no spread")
     ends = np.array([pooled.profile(j, beta, value, covariance, level) for j in range(free.size)])
+    clustered = _clustered(table, pooled, found, apart.found)
     return Firth(
-        found, _clustered(table, pooled, found), ends[:, 0], ends[:, 1], ends[:, 2], value,
+        found, clustered, ends[:, 0], ends[:, 1], ends[:, 2], value,
         "converged" if done else "not-converged", table.size, len(table.clusters), notes,
     )  # fmt: skip
 
@@ -216,10 +223,15 @@ def _end(function: Callable[[float], float], centre: float, step: float) -> floa
     return root_between(function, low, high, 1e-9)
 
 
-def _clustered(table: ModelTable, pooled: _Pooled, found: Coefficients) -> Coefficients:
+def _clustered(
+    table: ModelTable, pooled: _Pooled, found: Coefficients, apart: bool
+) -> Coefficients:
     groups = len(table.clusters)
     if groups < 2:
         return Coefficients.missing(table.names, found.level)
+    if apart:
+        none = Coefficients.missing(table.names, found.level)
+        return replace(none, estimate=found.estimate)
     mu, pull = pooled.pulls(found.estimate)
     score = np.einsum("gk,kj->gj", table.totals - table.n * (mu - pull), table.design)
     meat = np.einsum("gi,gj->ij", score, score) * groups / (groups - 1.0)

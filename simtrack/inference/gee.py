@@ -208,7 +208,7 @@ class _Door:
             shown = ", ".join(missing)
             notes.append(f"one cluster alone determines a coefficient: no covariance by {shown}")
         share, place = largest_share(solved)
-        if share >= _MUCH and not missing:
+        if share >= max(_MUCH, 1.5 / groups) and not missing:
             notes.append(
                 f"cluster {self.table.clusters[place]} carries {share:.0%} of what is known of a "
                 "coefficient: intervals by t(G - 1) are too short (.80 to .90 measured for .95)"

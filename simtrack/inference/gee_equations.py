@@ -121,7 +121,10 @@ def _moments(table: ModelTable, beta: Floats, correlation: Correlation) -> tuple
 def _alpha_problem(table: ModelTable, alpha: float) -> str:
     largest = float(table.n.sum(axis=1).max())
     if math.isnan(alpha):
-        return "too few pairs of trials within clusters to estimate their correlation"
+        return (
+            "too few pairs of trials within clusters to estimate their correlation; correlation = "
+            "independence needs none"
+        )
     low = -1.0 / (largest - 1.0) if largest > 1.0 else -1.0
     if not low < alpha < 1.0:
         return f"the correlation came to {alpha:.3g}, which clusters of {largest:.0f} cannot have"

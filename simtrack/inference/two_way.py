@@ -95,11 +95,13 @@ def two_way(
     -----
     The covariance is that by clusters plus that by the second factor less that by the cells of
     both, each with G/(G - 1), and (N - 1)/(N - p) for the linear family. A difference of matrices
-    may have negative variances; they are put at 0 in its eigenvalues, and said.
+    may have negative variances; then nothing is taken off, so that errors are too large rather than
+    too small, and it is said.
 
     References
     ----------
     Cameron, Gelbach and Miller (2011), J. Business & Economic Statistics 29, 238-249, eq. 2.11.
+    MacKinnon, Nielsen and Webb (2021), J. Business & Economic Statistics 39, 505-519 (two terms).
 
     Examples
     --------
@@ -163,7 +165,7 @@ def _cover(
         turned = np.einsum("ij,gj->gi", bread, scores.reshape(-1, len(table.names)))
         factor = groups / (groups - 1.0) * grown
         parts.append(factor * np.einsum("gi,gj->ij", turned, turned))
-    both, notes = _positive(parts[0] + parts[1] - parts[2])
+    both, notes = _positive(parts[0] + parts[1], parts[2])
     if min(count) < _FEW:
         notes += (f"{min(count)} groups of one kind: two-way clustered errors are too small then",)
 
@@ -177,12 +179,13 @@ def _cover(
     )  # fmt: skip
 
 
-def _positive(matrix: Floats) -> tuple[Floats, tuple[str, ...]]:
-    values, vectors = symmetric_eigen(matrix)
-    if values.min() >= 0.0:
-        return matrix, ()
-    kept = np.einsum("ij,j,kj->ik", vectors, np.maximum(values, 0.0), vectors)
-    return kept, ("the two-way covariance had a negative eigenvalue, which is put at 0",)
+def _positive(two: Floats, cells: Floats) -> tuple[Floats, tuple[str, ...]]:
+    if symmetric_eigen(two - cells)[0].min() >= 0.0:
+        return two - cells, ()
+    return two, (
+        "the two-way covariance had a negative eigenvalue: that by the cells of both is not taken "
+        "off, so that errors are too large rather than too small",
+    )
 
 
 def _by(values: Floats, codes: NDArray[np.int64]) -> Floats:

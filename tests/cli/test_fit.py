@@ -134,3 +134,36 @@ def test_two_kinds_of_clusters_and_refits_without_each(simtrack, study) -> None:
                        "cluster")  # fmt: skip
     assert lacking.code == 2
     assert "crossed must be given for two-way" in lacking.err
+
+
+def test_firth_shows_profile_intervals_and_errors_by_cluster(simtrack) -> None:
+    import pathlib
+
+    rows = [f"u{k % 6},{arm},{int((k * 7 + k % 6) % (3 if arm == 'x' else 4) > 0)}"
+            for k in range(36) for arm in "xy"]  # fmt: skip
+    pathlib.Path("t.csv").write_text("unit,arm,value\n" + "\n".join(rows) + "\n")
+    done = simtrack("fit", "t.csv", "--formula", "arm", "--model", "firth", "--json")
+    fitted = done.json["fits"][0]["fit"]
+    text = simtrack("fit", "t.csv", "--formula", "arm", "--model", "firth").out
+    assert f"{fitted['coefficients'][1]['profile_low']:.4f}" in text
+    assert f"{fitted['clustered'][1]['high']:.4f}" in text
+    assert text.count("firth, clustered") == 2
+
+
+def test_separated_patterns_have_no_clustered_error() -> None:
+    rows = {"unit": [f"u{k % 4}" for k in range(24)] * 2, "arm": ["x"] * 24 + ["y"] * 24,
+            "value": [int(k % 3 == 0) for k in range(24)] + [1] * 24}  # fmt: skip
+    found = fit(Records.from_columns(rows), "arm", models=("firth",)).rows[0].result
+    assert found.clustered.rows()[1]["standard_error"] is None
+    assert found.clustered.rows()[1]["estimate"] == found.coefficients.rows()[1]["estimate"]
+    assert any("no clustered error" in note for note in found.notes)
+
+
+def test_equal_ids_of_different_tasks_are_different_clusters() -> None:
+    rows = {"unit": ["1", "1", "2", "2", "3", "3"] * 2, "task": ["t"] * 6 + ["u"] * 6,
+            "arm": ["x", "y"] * 6, "model": ["m", "m", "n", "n", "n", "m"] * 2,
+            "value": [0, 1, 1, 1, 0, 0, 1, 0, 0, 1, 1, 1]}  # fmt: skip
+    found = fit(Records.from_columns(rows), "arm", models=("lmm",))
+    assert found.cluster == "task/unit"
+    assert len(found.rows[0].table.clusters) == 6
+    assert any(note.startswith("taken together, over model: m, n") for note in found.notes)

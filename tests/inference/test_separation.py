@@ -67,19 +67,17 @@ def test_firth_is_the_top_of_the_penalised_likelihood():
 
 def test_firth_says_what_clusters_do_to_it():
     n = np.full((6, 2), 5)
-    total = np.array([[0, 5], [0, 1], [0, 4], [0, 0], [0, 5], [0, 2]])
+    total = np.array([[1, 5], [0, 1], [2, 4], [0, 0], [1, 5], [0, 2]])
     fit = firth(ModelTable.from_arrays(n, total, [[1, 0], [1, 1]]))
     assert fit.clustered.df.tolist() == [5.0, 5.0]
-    # Of pattern 1 alone: cluster sums of s - 5 μ̃, over (30 μ(1-μ))², times 6/5.
-    mu = (17 + 0.5) / 31
-    pull = mu * (1 - mu) * 1 / (30 * mu * (1 - mu)) * (0.5 - mu)
-    score = total[:, 1] - 5 * mu + 5 * pull
-    both = (score**2).sum() * 1.2 / (30 * mu * (1 - mu)) ** 2
-    zero = 0.5 / 31
-    none = -5 * zero + 5 / 30 * (0.5 - zero)
-    both += 6 * none**2 * 1.2 / (30 * zero * (1 - zero)) ** 2
-    cross = ((score * none).sum() * 1.2) / (30 * mu * (1 - mu)) / (30 * zero * (1 - zero))
-    assert fit.clustered.covariance[1, 1] == pytest.approx(both - 2 * cross, rel=1e-6)
+    # Each pattern alone: ½ is added to its cells, and scores of clusters go over 30 μ(1-μ).
+    moved = []
+    for k in (0, 1):
+        mu = (total[:, k].sum() + 0.5) / 31
+        pull = mu * (1 - mu) * 1 / (30 * mu * (1 - mu)) * (0.5 - mu)
+        moved.append((total[:, k] - 5 * mu + 5 * pull) / (30 * mu * (1 - mu)))
+    wanted = 1.2 * ((moved[1] - moved[0]) ** 2).sum()
+    assert fit.clustered.covariance[1, 1] == pytest.approx(wanted, rel=1e-6)
     assert "independent" in fit.notes[0]
 
 

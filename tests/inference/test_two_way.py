@@ -89,7 +89,7 @@ def test_one_cell_a_cluster_leaves_the_one_way_sandwich_of_the_second_factor():
     assert fit.coefficients.covariance == pytest.approx(fit.by_second.covariance, rel=1e-12)
 
 
-def test_a_negative_eigenvalue_is_put_at_zero_and_said():
+def test_a_negative_eigenvalue_takes_nothing_off_and_is_said():
     y = np.array([[2.0, 0], [0, 2]])
     table = ModelTable.from_arrays(
         np.ones((2, 2)), y, np.ones((2, 1)), squares=y * y, patterns=[("a",), ("b",)], by=["m"]
@@ -98,6 +98,22 @@ def test_a_negative_eigenvalue_is_put_at_zero_and_said():
     assert fit.coefficients.covariance[0, 0] == 0.0
     assert np.isnan(fit.coefficients.standard_error[0])
     assert "negative eigenvalue" in fit.notes[0]
+
+
+def test_errors_are_never_less_than_both_kinds_of_clusters_say():
+    # Models of opposite effects within each cluster: the cells vary more than either sum.
+    rng = np.random.default_rng(1)
+    sign = np.where((np.arange(12)[:, None] + np.arange(2)) % 2, 1.0, -1.0)
+    total = rng.binomial(10, np.clip(0.5 + 0.4 * sign[:, [0, 1, 0, 1]], 0, 1)).astype(float)
+    design = [[1, 0], [1, 0], [1, 1], [1, 1]]
+    patterns = [("x", "a"), ("x", "b"), ("y", "a"), ("y", "b")]
+    table = ModelTable.from_arrays(
+        np.full((12, 4), 10), total, design, patterns=patterns, by=["arm", "model"]
+    )
+    fit = two_way(table, "model")
+    assert "negative eigenvalue" in fit.notes[0]
+    both, one, two = (c.covariance for c in (fit.coefficients, fit.by_cluster, fit.by_second))
+    assert both == pytest.approx(one + two, rel=1e-12)
 
 
 def test_h34_separation_and_bad_factors_are_refused():
