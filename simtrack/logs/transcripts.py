@@ -13,7 +13,7 @@ from simtrack.counts import Factor, Losses
 from simtrack.options import Turns
 from simtrack.records import Records, Replies
 
-__all__ = ["ROLES", "Dialogue", "Said", "to_replies"]
+__all__ = ["ROLES", "Dialogue", "Said", "text_parts", "to_replies"]
 
 #: The roles whose messages are kept; a prompt of the system is no part of a dialogue.
 ROLES = ("user", "assistant", "tool")
@@ -39,6 +39,23 @@ class Dialogue:
     name: str
     messages: Sequence[Said] = ()
     last: Said | None = None
+
+
+def text_parts(content: Sequence[object]) -> list[str]:
+    """Give the words of a message logged as parts; images, reasoning and tool use are no words.
+
+    Examples
+    --------
+    >>> text_parts([{"type": "text", "text": "Done."}, {"type": "image", "image": "a.png"}])
+    ['Done.']
+    """
+    return [
+        part["text"]
+        for part in content
+        if isinstance(part, dict)
+        and part.get("type") == "text"
+        and isinstance(part.get("text"), str)
+    ]
 
 
 def to_replies(table: Records, dialogues: Sequence[Dialogue], turns: Turns = "last") -> Replies:

@@ -133,6 +133,21 @@ def test_a_call_without_words_is_a_reply_and_equal_labels_are_no_repeats(tmp_pat
     assert not any("repeat" in note for note in found.records.notes)
 
 
+def test_words_in_parts_are_joined_and_only_the_words(tmp_path) -> None:
+    path = tmp_path / "rows.jsonl"
+    parts = [
+        {"type": "reasoning", "reasoning": "hm"},
+        {"type": "text", "text": "Working."},
+        {"type": "text", "text": "<stage>READY</stage>"},
+    ]
+    lines = [{"id": "a", "reply": parts}, {"id": "b", "reply": []}, {"id": "c", "reply": None}]
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    assert list(read_replies(path).texts) == ["Working.\n<stage>READY</stage>", "", None]
+    path.write_text('{"id": "a", "reply": ["x", "y"]}\n', encoding="utf-8")
+    with pytest.raises(DataError, match=r"column 'reply' must hold text, got list"):
+        read_replies(path)
+
+
 def test_refusals_name_the_file_and_the_cure(tmp_path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"id": "a", "said": "x"}\n', encoding="utf-8")

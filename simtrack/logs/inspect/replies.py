@@ -100,12 +100,7 @@ def _said(message: Message, sample: Any) -> str:
     if isinstance(content, str):
         return _whole(content, sample)
     parts = content if isinstance(content, list) else []
-    texts = [
-        part["text"]
-        for part in parts
-        if isinstance(part, dict) and part.get("type") == "text" and isinstance(part["text"], str)
-    ]
-    return "\n".join(_whole(text, sample) for text in texts)
+    return "\n".join(_whole(text, sample) for text in transcripts.text_parts(parts))
 
 
 def _whole(text: str, sample: Any) -> str:

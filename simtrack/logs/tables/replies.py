@@ -13,6 +13,7 @@ from simtrack.errors import DataError
 from simtrack.logs.columns import listed
 from simtrack.logs.tables.roles import GUESSES
 from simtrack.logs.tables.table import Table, to_records
+from simtrack.logs.transcripts import text_parts
 from simtrack.records import Records, Replies
 
 __all__ = ["CALL_COLUMNS", "REPLY_COLUMNS", "to_replies"]
@@ -99,6 +100,8 @@ def _fates(factors: Mapping[str, Factor], missing: np.ndarray[Any, Any]) -> dict
 def _text(table: Table, row: int, name: str, value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
+    if isinstance(value, list) and all(isinstance(part, dict) and "type" in part for part in value):
+        return "\n".join(text_parts(value))
     raise DataError(
         f"{table.label}: line {table.lines[row]}: column {name!r} must hold text, got "
         f"{type(value).__name__}. Map another column: --map reply=COLUMN."
