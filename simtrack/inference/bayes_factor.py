@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from simtrack.errors import InputError
 from simtrack.inference.beta_binomial import UNIFORM, beta_prior
 from simtrack.inference.beta_binomial_difference import difference_law
-from simtrack.inference.incomplete_beta import beta_cdf, stirling_error
+from simtrack.inference.incomplete_beta import log_beta_cdf, stirling_error
 from simtrack.inference.posterior_law import BetaLaw
 from simtrack.options import Alternative, Computation, Guarantee, choice
 from simtrack.validate import open_unit, real
@@ -28,6 +28,8 @@ __all__ = [
 
 #: From a prior that is worth half a trial to one that is worth 512.
 CONCENTRATIONS = tuple(2.0**k for k in range(-1, 10))
+#: Probabilities of a side below this are summed in logarithms, out to e^-40 of the top.
+_TOO_SMALL, _LOST, _FARTHEST, _THIRDS, _SUMMED = 1e-6, 40.0, 60.0, 90, 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +170,11 @@ def bayes_factor_rate(
     s, f = _split("successes", successes, "n", n)
     value = log_beta(a + s, b + f) - log_beta(a, b) - s * math.log(p) - f * math.log1p(-p)
     if alternative != "two-sided":
-        up = alternative == "greater"
-        before, after = beta_cdf(p, a, b), beta_cdf(p, a + s, b + f)
-        if up:
-            before, after = beta_cdf(1.0 - p, b, a), beta_cdf(1.0 - p, b + f, a + s)
-        value += _log(after) - _log(before)
+        if alternative == "greater":
+            before, after = (log_beta_cdf(1 - p, p, *law) for law in ((b, a), (b + f, a + s)))
+        else:
+            before, after = (log_beta_cdf(p, 1 - p, *law) for law in ((a, b), (a + s, b + f)))
+        value += after - before
     sign = {"two-sided": "not", "greater": "above", "less": "below"}[alternative]
     return BayesFactor(value, f"rate {p:g}", f"rate {sign} {p:g}, Beta({a:g}, {b:g})")
 
@@ -227,7 +229,8 @@ def bayes_factor_difference(
         one, two = (BetaLaw(a + s, b + f) for s, f in groups)
         pair = (one, two) if alternative == "less" else (two, one)
         below = float(difference_law(*pair).cdf(np.array([0.0]))[0])
-        value += _log(below) - math.log(0.5)
+        share = math.log(below) if below > _TOO_SMALL else _log_probability_below(*pair)
+        value += share - math.log(0.5)
     words = {"two-sided": "two rates", "greater": "first above", "less": "first below"}
     return BayesFactor(
         value,
@@ -303,5 +306,32 @@ def _split(name: str, successes: float, size_name: str, n: float) -> tuple[float
     return hits, size - hits
 
 
-def _log(share: float) -> float:
-    return math.log(share) if share > 0.0 else -math.inf
+def _log_probability_below(first: BetaLaw, second: BetaLaw) -> float:
+    """Give log P(first < second) where it is next to nothing, summed in logarithms.
+
+    On the logit scale u of the second, its density times P(first < u) is log-concave: the top is
+    found by thirds, and a trapezoidal sum goes out to where it is lost.
+    """
+
+    def height(u: float) -> float:
+        x, y = 1.0 / (1.0 + math.exp(-u)), 1.0 / (1.0 + math.exp(u))
+        own = -second.a * math.log1p(math.exp(-u)) - second.b * math.log1p(math.exp(u))
+        return own - log_beta(second.a, second.b) + log_beta_cdf(x, y, first.a, first.b)
+
+    low, high = -_FARTHEST, _FARTHEST
+    for _ in range(_THIRDS):
+        third = (high - low) / 3.0
+        if height(low + third) < height(high - third):
+            low += third
+        else:
+            high -= third
+    top = 0.5 * (low + high)
+    peak, ends = height(top), []
+    for sign in (-1.0, 1.0):
+        reach = 1e-6
+        while reach < _FARTHEST and height(top + sign * reach) > peak - _LOST:
+            reach *= 1.5
+        ends.append(top + sign * reach)
+    step = (ends[1] - ends[0]) / _SUMMED
+    total = math.fsum(math.exp(height(ends[0] + k * step) - peak) for k in range(_SUMMED + 1))
+    return peak + math.log(step * total)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.errors import InputError
-from simtrack.inference.incomplete_beta import log_beta_tail
+from simtrack.inference.incomplete_beta import log_beta_cdf
 from simtrack.inference.roots import turning_point
 from simtrack.inference.sequence import ordered_sequence
 from simtrack.inference.uniform_bounds import best_rho
@@ -308,19 +308,12 @@ def _tail_shares(
 ) -> Floats:
     """Give how much of the mixture lies on the side that is bet on, over what did at first."""
     if alternative == "greater":
-        start = _log_below(1.0 - p, p, b, a)
-        now = [_log_below(1.0 - p, p, b + y, a + x) for x, y in zip(s, f, strict=True)]
+        start = log_beta_cdf(1.0 - p, p, b, a)
+        now = [log_beta_cdf(1.0 - p, p, b + y, a + x) for x, y in zip(s, f, strict=True)]
     else:
-        start = _log_below(p, 1.0 - p, a, b)
-        now = [_log_below(p, 1.0 - p, a + x, b + y) for x, y in zip(s, f, strict=True)]
+        start = log_beta_cdf(p, 1.0 - p, a, b)
+        now = [log_beta_cdf(p, 1.0 - p, a + x, b + y) for x, y in zip(s, f, strict=True)]
     return np.array(now, dtype=np.float64) - start
-
-
-def _log_below(x: float, y: float, a: float, b: float) -> float:
-    """Give log I_x(a, b), y = 1 - x, from the side on which x is: tails hold up to the mean."""
-    if a * y >= b * x:
-        return log_beta_tail(x, y, a, b)
-    return math.log1p(-math.exp(log_beta_tail(y, x, b, a)))
 
 
 def _tuned_prior(p: float, tuned_at: float) -> tuple[float, float]:

@@ -12,6 +12,7 @@ __all__ = [
     "beta_quantile",
     "check_positive",
     "check_probability",
+    "log_beta_cdf",
     "log_beta_tail",
     "stirling_error",
 ]
@@ -82,6 +83,19 @@ def beta_logit(log_p: float, a: float, b: float) -> float:
 def log_beta_tail(x: float, y: float, a: float, b: float, log_x: float | None = None) -> float:
     """Give log I_x(a, b) with y = 1 - x, for x at or below the mean; x = 0 needs `log_x`."""
     return _log_beta_front(x, y, a, b, log_x) + math.log(_beta_fraction(x, y, a, b))
+
+
+def log_beta_cdf(x: float, y: float, a: float, b: float) -> float:
+    """Give log I_x(a, b) with y = 1 - x for any x inside, from the tail on whose side it is.
+
+    Examples
+    --------
+    >>> round(log_beta_cdf(0.5, 0.5, 5001, 1), 3), round(log_beta_cdf(0.5, 0.5, 1, 2), 3)
+    (-3466.429, -0.288)
+    """
+    if a * y >= b * x:
+        return log_beta_tail(x, y, a, b)
+    return math.log1p(-math.exp(log_beta_tail(y, x, b, a)))
 
 
 def _beta_fraction(x: float, y: float, a: float, b: float) -> float:

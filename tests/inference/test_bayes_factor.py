@@ -122,3 +122,25 @@ def test_refusals():
         bayes_factor_rate(1, 2, 1.0)
     with pytest.raises(InputError, match="one rate with a null, or a pair of counts without"):
         bayes_factor_sensitivity((1, 2), (3, 4), 0.5)
+
+
+def test_one_sided_factors_hold_where_the_side_is_next_to_impossible() -> None:
+    # 2 * integral over (1/2, 1) of (1 - p)^n, over 2^-n: 1 / (n + 1).
+    for n in (10, 1000, 5000):
+        found = bayes_factor_rate(0, n, 0.5, alternative="greater")
+        assert found.log_bf10 == pytest.approx(-math.log(n + 1), abs=1e-9)
+        again = bayes_factor_rate(n, n, 0.5, alternative="less")
+        assert again.log_bf10 == pytest.approx(-math.log(n + 1), abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [6, 40, 500])
+def test_one_sided_factors_of_two_rates_hold_there_too(n) -> None:
+    # All fail against all pass: P(first > second) = 1 / C(2n + 2, n + 1), exactly.
+    share = Fraction(1, math.comb(2 * n + 2, n + 1))
+    own = Fraction(1, (n + 1) ** 2)
+    common = Fraction(1, (2 * n + 1) * math.comb(2 * n, n))
+    wanted = own * share * 2 / common
+    found = bayes_factor_difference((0, n), (n, n), alternative="greater")
+    told = math.log(wanted.numerator) - math.log(wanted.denominator)
+    assert found.log_bf10 == pytest.approx(told, abs=1e-8)
+    assert math.isfinite(found.log_bf10)
