@@ -185,12 +185,19 @@ def cluster_counts(totals: Totals, condition: int) -> tuple[tuple[str, ...], Flo
 
 
 def few_clusters(
-    clusters: int, spread: str, rate: Posterior, others: tuple[Under, ...]
+    hits: Floats, size: Floats, spread: str, rate: Posterior, others: tuple[Under, ...]
 ) -> tuple[str, ...]:
     """Say how much the prior on the spread matters."""
-    notes = []
-    if clusters == 1:
-        notes.append(f"one cluster: what is said of the {spread} is its prior")
+    notes, clusters = [], hits.size
+    if size.max() <= 1.0:
+        notes.append(f"one trial a cluster says nothing of the {spread}: what is told is of priors")
+    elif clusters == 1:
+        notes.append(f"one cluster: what is said of the {spread} and the Bayes factor is of priors")
+    elif hits.sum() in {0.0, size.sum()}:
+        notes.append(
+            f"all trials {'succeed' if hits.sum() else 'fail'}: what is said of the {spread} and "
+            "the Bayes factor is of priors, since clusters of all or nothing suit such data too"
+        )
     if clusters < _FEW:
         notes.append(f"few clusters ({clusters}): the prior on the {spread} matters")
     notes += [

@@ -104,7 +104,7 @@ def hierarchical_beta(
                      level),
         )  # fmt: skip
     rate = describe(totals.name, rate_law, level, words)
-    notes = few_clusters(hits.size, "ICC", rate, others)
+    notes = few_clusters(hits, size, "ICC", rate, others)
     mean, sd = fit.cluster_moments()
     evidence = None if icc_prior == "gelman" else grid.log_evidence
     factor = None

@@ -102,7 +102,7 @@ def hierarchical_logit(
         "logit-normal", rate, describe("sd of logits", spread_law, level, words), labels, hits,
         size, mean, sd, grid.log_evidence,
         differing_clusters(grid.log_evidence, hits, size, location, words), others, level, fit,
-        few_clusters(hits.size, "sd", rate, others),
+        few_clusters(hits, size, "sd", rate, others),
     )  # fmt: skip
 
 

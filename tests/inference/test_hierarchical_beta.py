@@ -119,6 +119,21 @@ def test_single_trials_say_nothing_of_the_icc():
         special.betaln(5, 2) - special.betaln(2, 1), abs=CLOSE
     )
     assert found.bayes_factor.log_bf10 == pytest.approx(0.0, abs=CLOSE)
+    assert found.notes[0].startswith("one trial a cluster says nothing of the ICC")
+
+
+def test_what_only_priors_say_is_said():
+    """Sixty failures in six clusters speak for clusters that differ, by the prior on the ICC."""
+    found = hierarchical_beta(Totals.from_arrays([0] * 6, [10] * 6))
+    assert found.bayes_factor.bf10 > 3.0
+    assert found.notes[0].startswith("all trials fail: what is said of the ICC and the Bayes")
+    found = hierarchical_beta(Totals.from_arrays([10] * 6, [10] * 6))
+    assert found.notes[0].startswith("all trials succeed")
+    one = hierarchical_beta(Totals.from_arrays([3], [10]))
+    assert one.spread.mean == pytest.approx(0.326, abs=1e-3)  # not the mean of its prior, .5
+    assert one.notes[0] == "one cluster: what is said of the ICC and the Bayes factor is of priors"
+    many = hierarchical_beta(Totals.from_arrays([0, 1] * 20, [1] * 40))
+    assert "one trial a cluster" in many.notes[0]
 
 
 def test_no_icc_is_the_conjugate_posterior():
