@@ -242,8 +242,8 @@ MUTANTS = (
     Mutant(
         "cells counted twice",
         f"{_IN}/two_way.py",
-        "parts[0] + parts[1] - parts[2]",
-        "parts[0] + parts[1]",
+        "return two - cells, ()",
+        "return two, ()",
         (f"{_AT}/test_two_way.py",),
         "what both kinds of cluster share is added twice",
     ),

@@ -14,6 +14,9 @@ from simtrack.inference.special import t_cdf, t_critical
 
 __all__ = ["Coefficients", "plain"]
 
+#: A standard error so much smaller than all that stands beside it is rounding.
+_ROUNDING = 1e-13
+
 Floats = NDArray[np.float64]
 
 
@@ -59,9 +62,11 @@ class Coefficients:
 
     @property
     def standard_error(self) -> Floats:
-        """The roots of the variances; NaN where one is not above 0."""
+        """The roots of the variances; NaN where one is not above 0, but for rounding."""
         variance = np.diag(self.covariance)
-        return np.asarray(np.sqrt(np.where(variance > 0.0, variance, np.nan)))
+        sizes = np.concatenate([np.abs(self.estimate), np.sqrt(np.abs(variance))])
+        least = (_ROUNDING * sizes[np.isfinite(sizes)].max(initial=0.0)) ** 2
+        return np.asarray(np.sqrt(np.where(variance > least, variance, np.nan)))
 
     @property
     def statistic(self) -> Floats:

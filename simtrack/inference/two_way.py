@@ -173,6 +173,10 @@ def _cover(
         df = np.full(len(table.names), groups - 1.0)
         return Coefficients(table.names, beta, covariance, df, level, _scale(family))
 
+    none = np.isnan(found(both, 2).standard_error)
+    if none.any():
+        shown = ", ".join(name for name, no in zip(table.names, none, strict=True) if no)
+        notes += (f"no error of {shown}: one cluster alone, or clusters that do not differ",)
     return TwoWay(
         found(both, min(count[:2])), found(parts[0], count[0]), found(parts[1], count[1]),
         second, family, count, "converged", table.size, notes,

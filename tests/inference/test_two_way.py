@@ -131,3 +131,16 @@ def test_h34_separation_and_bad_factors_are_refused():
     )
     with pytest.raises(InputError, match="second must be a factor of two levels"):
         two_way(lone, "m")
+
+
+def test_an_error_that_is_rounding_is_none():
+    # Pattern a is of one cluster, and the second factor is in the design.
+    table = ModelTable.from_arrays(
+        [[164, 106, 24], [0, 112, 120]], [[28, 29, 5], [0, 105, 97]],
+        [[1, 0, 0], [1, 1, 0], [1, 0, 1]], patterns=[("a",), ("b",), ("c",)], by=["m"],
+        names=["first", "b", "c"],
+    )  # fmt: skip
+    fit = two_way(table, "m")
+    assert np.isnan(fit.coefficients.standard_error[0])
+    assert np.isnan(fit.coefficients.pvalue[0])
+    assert any(note.startswith("no error of first") for note in fit.notes)
