@@ -173,7 +173,8 @@ def hierarchical_slope(
         again = SlopePriors(priors.location, priors.sd_scale, priors.contrast_sd, wider)
         law, _, _ = marginal_difference(slope_grid(patterns, again))
         others = (describe("difference", law, level, again.words()),)
-    return _found(grid, priors, others, two.shared, int(here.sum()), level)
+    observed = float(two.hits[0] / two.n[0] - two.hits[1] / two.n[1])
+    return _found(grid, priors, others, two.shared, int(here.sum()), level, observed)
 
 
 def _found(
@@ -183,6 +184,7 @@ def _found(
     shared: int,
     clusters: int,
     level: float,
+    observed: float,
 ) -> HierarchicalSlope:
     words = priors.words()
     law, rate_first, rate_second = marginal_difference(grid)
@@ -202,13 +204,19 @@ def _found(
             f"few clusters with both conditions ({shared}): the prior on the sd of the contrast "
             "matters"
         )
+    difference = describe("difference", law, level, words)
+    if not difference.low <= observed <= difference.high:
+        notes.append(
+            f"the observed difference, {observed:.4f}, is outside the interval: the prior on the "
+            "contrast holds effects so large to be improbable (contrast_sd)"
+        )
     notes += [
         f"under sd half-normal({o.prior.rpartition('(')[2]} instead: difference {o.mean:.4f}, "
         f"{level:.0%} {o.low:.4f} to {o.high:.4f}"
         for o in others
     ]
     return HierarchicalSlope(
-        describe("difference", law, level, words),
+        difference,
         describe("log odds ratio", contrast, level, words),
         describe("sd of levels", spreads[0], level, words),
         describe("sd of contrasts", spreads[1], level, words),

@@ -164,7 +164,7 @@ def write(rows: list[tuple[str, ...]], pooled: list[tuple[str, ...]]) -> None:
         "## Pooled logistic GEE with deployment fixed effects",
         "",
         "The paper's z interval and p follow from its coefficient and standard error; on 12",
-        "clusters t(11) is nearer the truth: p is thousands to a million times larger, still small.",
+        "clusters t(11) is nearer the truth: p is thousands to a million times larger, yet small.",
         "",
         "| data | coefficient | se | odds ratio | 95 % by z | p by z | 95 % by t(11) | p by t(11) "
         "| without each scenario |",

@@ -123,3 +123,16 @@ def test_refusals():
         hierarchical_slope(Totals.from_arrays([[3, 0]], [[4, 0]]))
     with pytest.raises(InputError, match="slope_scale must be a finite number from"):
         hierarchical_slope(Totals.from_arrays(HITS, SIZE), slope_scale=0.0)
+
+
+def test_an_observed_difference_that_the_prior_pulls_in_is_said():
+    found = hierarchical_slope(
+        Totals.from_arrays([[8, 0]] * 4, [[8, 8]] * 4), other_slope_scale=None
+    )
+    assert found.difference.high < 1.0
+    assert any(
+        note.startswith("the observed difference, 1.0000, is outside") for note in found.notes
+    )
+    usual = hierarchical_slope(Totals.from_arrays([[9, 6], [5, 3]], [[10, 10]] * 2),
+                               other_slope_scale=None)  # fmt: skip
+    assert not any("outside the interval" in note for note in usual.notes)
