@@ -42,7 +42,7 @@ BAYES_METHODS: tuple[Method, ...] = (
     Method(
         "hierarchical-beta", "bayes", f"{_IN}.hierarchical_beta:hierarchical_beta",
         "Rates of clusters and of their population, and the ICC, few clusters included.",
-        "Few clusters: the prior on the ICC matters (results under another are beside it).",
+        "Few clusters, above all near 0 or 1: the prior on the ICC decides (another is beside it).",
         "quadrature", "bayesian", "Gelman et al. 2013, section 5.3",
     ),
     Method(

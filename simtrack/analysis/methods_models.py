@@ -35,8 +35,8 @@ MODEL_METHODS: tuple[Method, ...] = (
     ),
     Method(
         "gee-mancl-derouen", "model", f"{_IN}.gee:gee",
-        "A larger correction for few clusters, with t(G-1): the safe side.",
-        "About twelve clusters of one size: it covers more than it says.",
+        "A larger correction for few clusters, with t(G-1): the safer side, of unequal ones too.",
+        "Clusters of one size: it covers a little more than it says; one that has most trials.",
         "optimisation", "asymptotic", "Mancl & DeRouen 2001",
     ),
     Method(

@@ -24,7 +24,7 @@ The interval holds at every look at once, with no plan of looks. With --planned,
 looks that were planned is held against p-values as well: narrower, if you keep to the plan. Each
 of both errs with --alpha; say in advance which of them stops the study.
 """
-_SHOWN = 8
+_SHOWN, _LOG_MOST = 8, 700.0
 
 
 @click.command(epilog=_EPILOG)
@@ -83,8 +83,9 @@ def _show(found: Monitor) -> None:
         )
         if evidence is not None:
             at = int(s.trials[k]) - 1
-            e = math.exp(min(float(evidence.log_e[at]), 700.0))
-            cells += (f"{e:.4g}", f"{evidence.pvalue[at]:.4g}")
+            log_e = float(evidence.log_e[at])
+            e = f"{math.exp(log_e):.4g}" if log_e < _LOG_MOST else f"e^{log_e:.0f}"
+            cells += (e, f"{evidence.pvalue[at]:.4g}")
         rows.append(cells)
     steps = "trials" if found.unit == "row" else f"{found.unit}s"
     heads: tuple[str, ...] = (steps, "so far", "low", "high")

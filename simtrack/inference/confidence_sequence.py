@@ -35,6 +35,7 @@ Floats = NDArray[np.float64]
 #: Jeffreys' prior, whose bets are within log n of the best fixed one (Krichevsky and Trofimov).
 _JEFFREYS = (0.5, 0.5)
 _ALPHA_OPT = 0.05
+_LOG_MOST = 700.0
 _LEAST_SHARE = 1e-3
 _LEAST_RATE = 1e-9
 _SEARCH_STEPS = 80
@@ -133,7 +134,9 @@ class EProcess:
     def __repr__(self) -> str:
         if not self.log_e.size:
             return "EProcess(no trial)"
-        return f"EProcess({self.log_e.size} trials: e={math.exp(min(self.log_e[-1], 700)):.4g})"
+        last = float(self.log_e[-1])
+        told = f"e={math.exp(last):.4g}" if last < _LOG_MOST else f"log e={last:.4g}"
+        return f"EProcess({self.log_e.size} trials: {told})"
 
 
 def bernoulli_sequence(

@@ -63,7 +63,9 @@ def hierarchical_beta(
         Beta law of the mean rate m; uniform by default.
     icc_prior : pair of float or "gelman"
         Beta law of r. Uniform by default: clusters that are alike and clusters that are all or
-        nothing are equally thinkable, which is wide for few clusters, on the safe side. "gelman" is
+        nothing are equally thinkable, which is wide for few clusters. It draws extreme rates to the
+        middle: of a rate of .98, 6 clusters of 20 trials and an ICC of .1, the 95 % interval covers
+        about .9, all misses below it, and that of the ICC about .6. "gelman" is
         p(a, b) ~ (a + b)^(-5/2), improper, so it has no Bayes factors, and refused unless some
         cluster has both outcomes.
     other_icc_prior : pair of float, "gelman" or None

@@ -239,3 +239,7 @@ def test_what_has_no_order_is_refused() -> None:
     with pytest.raises(InputError, match="a sequence in order, got set"):
         bernoulli_sequence({0, 1})
     assert len(bernoulli_sequence([])) == 0
+
+
+def test_evidence_beyond_what_a_float_holds_is_shown_by_its_logarithm() -> None:
+    assert repr(e_process([1] * 2000, 0.5)).endswith(f"log e={2000 * math.log(2) - 4.4:.4g})")

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from simtrack.counts import Totals
 from simtrack.inference.gee_many import gee_many
+from simtrack.inference.hierarchical_beta import hierarchical_beta
 from simtrack.inference.linear_mixed_many import linear_mixed_many
 
 REPLICATES = 4000
@@ -67,3 +69,20 @@ def test_a_random_intercept_is_no_slope(spread, told) -> None:
     truth = float((rates[:, :, 1] - rates[:, :, 0]).mean())
     covers = (low <= truth) & (truth <= high)
     assert covers[fits.answered].mean() == pytest.approx(told, abs=CHANCE)
+
+
+@pytest.mark.slow
+def test_a_uniform_prior_on_the_icc_draws_extreme_rates_to_the_middle() -> None:
+    rng, rate, icc, runs = np.random.default_rng(20261130), 0.98, 0.1, 200
+    inside = {"rate": 0, "icc": 0, "missed above": 0}
+    for _ in range(runs):
+        p = rng.beta(rate * (1 / icc - 1), (1 - rate) * (1 / icc - 1), 6)
+        totals = Totals.from_arrays(rng.binomial(20, p), [20] * 6)
+        found = hierarchical_beta(totals, other_icc_prior=None)
+        inside["rate"] += found.rate.low <= rate <= found.rate.high
+        inside["icc"] += found.spread.low <= icc <= found.spread.high
+        inside["missed above"] += rate < found.rate.low
+    # Three standard errors of 200 runs are .07 and .10.
+    assert inside["rate"] / runs == pytest.approx(0.9, abs=0.07)
+    assert inside["icc"] / runs == pytest.approx(0.6, abs=0.10)
+    assert inside["missed above"] == 0
