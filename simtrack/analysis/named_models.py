@@ -35,7 +35,7 @@ def linear_mixed_clusters(
     fits = linear_mixed_many(n, total, np.eye(n.shape[2]), criterion=criterion)
     value, _, low, high, _ = fits.contrast(weights, level)
     return Results.of(value, low=low, high=high, pvalue=_pvalues(fits, weights, alternative),
-                      refused=_refused(fits, n))  # fmt: skip
+                      refused=_refused(fits, n, weights))  # fmt: skip
 
 
 def gee_clusters(
@@ -57,7 +57,7 @@ def gee_clusters(
     n, total = np.asarray(denominator, np.float64), np.asarray(numerator, np.float64)
     fits = gee_many(n, total, np.eye(n.shape[2]), correlation=correlation, covariance=covariance)
     return Results.of(_pooled(n, total, weights), pvalue=_pvalues(fits, weights, alternative),
-                      refused=_refused(fits, n))  # fmt: skip
+                      refused=_refused(fits, n, weights))  # fmt: skip
 
 
 def logistic_mixed_clusters(
@@ -78,7 +78,7 @@ def logistic_mixed_clusters(
     n, total = np.asarray(denominator, np.float64), np.asarray(numerator, np.float64)
     fits = logistic_mixed_many(n, total, np.eye(n.shape[2]), nodes=nodes)
     return Results.of(_pooled(n, total, weights), pvalue=_pvalues(fits, weights, alternative),
-                      refused=_refused(fits, n))  # fmt: skip
+                      refused=_refused(fits, n, weights))  # fmt: skip
 
 
 def _pooled(n: Floats, total: Floats, weights: Floats) -> Floats:
@@ -94,9 +94,10 @@ def _pvalues(fits: ManyFits, weights: Floats, alternative: Alternative) -> Float
     return t_pvalues(value / error, df, alternative)
 
 
-def _refused(fits: ManyFits, n: Floats) -> dict[str, NDArray[np.bool_]]:
+def _refused(fits: ManyFits, n: Floats, weights: Floats) -> dict[str, NDArray[np.bool_]]:
     return {
         "a term without trials": (n.sum(axis=1) <= 0).any(axis=1),
         "fewer than two clusters": (n.sum(axis=2) > 0).sum(axis=1) < 2,
+        "no spread between clusters": fits.answered & np.isnan(fits.contrast(weights)[1]),
         "the method refused": ~fits.answered,
     }

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from simtrack.errors import InputError
 from simtrack.inference.special import t_cdf, t_critical
 
-__all__ = ["Coefficients", "plain"]
+__all__ = ["ROUNDING", "Coefficients", "plain"]
 
 #: A standard error so much smaller than all that stands beside it is rounding.
-_ROUNDING = 1e-13
+ROUNDING = 1e-13
 
 Floats = NDArray[np.float64]
 
@@ -64,8 +64,8 @@ class Coefficients:
     def standard_error(self) -> Floats:
         """The roots of the variances; NaN where one is not above 0, but for rounding."""
         variance = np.diag(self.covariance)
-        sizes = np.concatenate([np.abs(self.estimate), np.sqrt(np.abs(variance))])
-        least = (_ROUNDING * sizes[np.isfinite(sizes)].max(initial=0.0)) ** 2
+        sizes = np.concatenate([np.abs(self.estimate), _roots(self.covariance)])
+        least = (ROUNDING * sizes[np.isfinite(sizes)].max(initial=0.0)) ** 2
         return np.asarray(np.sqrt(np.where(variance > least, variance, np.nan)))
 
     @property
@@ -106,7 +106,9 @@ class Coefficients:
             raise InputError("weights", f"of {len(self.names)} numbers", w.shape)
         used = w != 0.0
         value = np.array([(w[used] * self.estimate[used]).sum()])
-        variance = np.einsum("i,ij,j->", w, self.covariance, w)
+        variance = float(np.einsum("i,ij,j->", w, self.covariance, w))
+        if variance <= ROUNDING * float((np.abs(w) * _roots(self.covariance)).sum()) ** 2:
+            variance = math.nan  # what is left of terms that cancel
         df = np.array([self.df[used].min(initial=math.inf)])
         return Coefficients((name,), value, np.array([[variance]]), df, self.level, self.scale)
 
@@ -142,6 +144,10 @@ class Coefficients:
 def plain(value: float) -> float | None:
     """Give a float, or None where it is NaN or infinite."""
     return float(value) if math.isfinite(value) else None
+
+
+def _roots(covariance: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.abs(np.diag(covariance))))
 
 
 def _two_sided(statistic: Floats, df: Floats) -> Floats:

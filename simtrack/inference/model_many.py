@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simtrack.errors import InputError
+from simtrack.inference.model_coefficients import ROUNDING
 from simtrack.options import Computation, Guarantee, ModelStatus
 from simtrack.validate import confidence_level
 
@@ -69,7 +70,7 @@ class ManyFits:
         -------
         five float64 arrays, shape (studies,)
             Estimate, standard error, low, high and two-sided p by Student's t with the least df of
-            the coefficients used; NaN where there is no answer.
+            the coefficients used; NaN where there is no answer, or no spread but rounding.
         """
         from scipy.special import stdtr, stdtrit
 
@@ -79,7 +80,11 @@ class ManyFits:
             raise InputError("weights", f"{self.estimate.shape[1]} numbers, not all 0", w.shape)
         value = np.einsum("rj,j->r", self.estimate, w)
         variance = np.einsum("rij,i,j->r", self.covariance, w, w)
-        error = np.sqrt(np.where(variance > 0.0, variance, np.nan))
+        # As `Coefficients.standard_error`: what is so small is rounding, no precision.
+        spread = np.sqrt(np.abs(np.einsum("rjj->rj", self.covariance)))
+        least = (ROUNDING * (np.abs(self.estimate) + spread).max(axis=1)) ** 2
+        least = np.maximum(least, ROUNDING * (spread * np.abs(w)).sum(axis=1) ** 2)
+        error = np.sqrt(np.where(variance > least, variance, np.nan))
         df = self.df[:, w != 0.0].min(axis=1)
         half = stdtrit(df, 0.5 + 0.5 * level) * error
         pvalue = 2.0 * stdtr(df, -np.abs(value / error))

@@ -84,3 +84,22 @@ def test_size_of_the_corrected_equations_where_nothing_differs() -> None:
     assert gee_size < 0.05 + 0.017
     plain = ANALYSES["gee"].function(passed, n, WEIGHTS, 0.95, covariance="sandwich")
     assert (plain.pvalue < 0.05).mean() > gee_size
+
+
+@pytest.mark.parametrize("passed", [(3.0, 8.0), (7.0, 9.0), (5.0, 5.0)])
+@pytest.mark.parametrize("clusters", [3, 7, 11])
+def test_clusters_that_do_not_differ_are_no_evidence(passed, clusters) -> None:
+    n = np.full((1, clusters, 2), 10.0)
+    found = ANALYSES["gee"].function(np.array([[passed] * clusters]), n, WEIGHTS, 0.95)
+    assert np.isnan(found.pvalue[0])
+    assert REASONS[found.reason[0]] == "no spread between clusters"
+
+
+def test_effects_that_do_not_differ_are_no_evidence_either() -> None:
+    # Odds of 1 and 4 in half of the clusters, of 1/4 and 1 in the others: one odds ratio.
+    passed = np.array([[(5.0, 8.0), (2.0, 5.0)] * 5])
+    n = np.full((1, 10, 2), 10.0)
+    found = ANALYSES["gee"].function(passed, n, WEIGHTS, 0.95, correlation="independence")
+    table = ModelTable.from_arrays(n[0], passed[0], np.eye(2))
+    contrast = gee(table, correlation="independence").coefficients.contrast(WEIGHTS)
+    assert np.isnan(found.pvalue[0]) == np.isnan(contrast.pvalue[0])
