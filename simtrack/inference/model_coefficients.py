@@ -35,7 +35,7 @@ class Coefficients:
     level : float
         Confidence level of the intervals.
     scale : str
-        "difference" or "log odds".
+        "difference", "log odds" or "rate", whose intervals go by logits and stay within 0 and 1.
 
     Examples
     --------
@@ -86,12 +86,12 @@ class Coefficients:
     @property
     def low(self) -> Floats:
         """Lower ends by Student's t."""
-        return self.estimate - self._half()
+        return self._end(-1.0)
 
     @property
     def high(self) -> Floats:
         """Upper ends by Student's t."""
-        return self.estimate + self._half()
+        return self._end(1.0)
 
     def index(self, name: str) -> int:
         """Give the place of a coefficient, or refuse and print the names there are."""
@@ -110,7 +110,8 @@ class Coefficients:
         if variance <= ROUNDING * float((np.abs(w) * _roots(self.covariance)).sum()) ** 2:
             variance = math.nan  # what is left of terms that cancel
         df = np.array([self.df[used].min(initial=math.inf)])
-        return Coefficients((name,), value, np.array([[variance]]), df, self.level, self.scale)
+        scale = "difference" if self.scale == "rate" else self.scale
+        return Coefficients((name,), value, np.array([[variance]]), df, self.level, scale)
 
     def rows(self) -> list[dict[str, object]]:
         """Give one mapping a coefficient, of plain values; None where there is none."""
@@ -135,6 +136,14 @@ class Coefficients:
             for name, value, se in zip(self.names, self.estimate, self.standard_error, strict=True)
         )
         return f"Coefficients({shown})"
+
+    def _end(self, sign: float) -> Floats:
+        if self.scale != "rate":
+            return np.asarray(self.estimate + sign * self._half())
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = self.estimate * (1.0 - self.estimate)
+            logit = np.log(self.estimate) - np.log1p(-self.estimate)
+            return np.asarray(1.0 / (1.0 + np.exp(-logit - sign * self._half() / spread)))
 
     def _half(self) -> Floats:
         factor = [t_critical(self.level, v) if v > 0 else math.nan for v in self.df.tolist()]

@@ -256,3 +256,20 @@ def test_nodes_and_weights_are_numpys():
         theirs = np.polynomial.hermite.hermgauss(nodes)
         assert x == pytest.approx(theirs[0], abs=1e-13)
         assert np.exp(log_w) == pytest.approx(theirs[1], rel=1e-11)
+
+
+def test_intervals_of_marginal_rates_stay_within_0_and_1():
+    total = [[10, 9], [9, 10], [10, 10], [8, 10], [10, 10], [9, 9], [5, 8], [10, 10]]
+    table = ModelTable.from_arrays(np.full((8, 2), 10), total, [[1, 0], [1, 1]])
+    rates = logistic_mixed(table).marginal.rates
+    plain = rates.estimate + 2.3646242510 * rates.standard_error  # t(7)
+    assert plain.max() > 1.0
+    assert (rates.high < 1.0).all()
+    # By the logit and its delta-method error.
+    logit = np.log(rates.estimate / (1 - rates.estimate))
+    half = 2.3646242510 * rates.standard_error / (rates.estimate * (1 - rates.estimate))
+    assert rates.low == pytest.approx(1 / (1 + np.exp(half - logit)), rel=1e-9)
+    assert rates.high == pytest.approx(1 / (1 + np.exp(-half - logit)), rel=1e-9)
+    gap = logistic_mixed(table).marginal.difference("1", "0")
+    assert gap.scale == "difference"
+    assert gap.high[0] == pytest.approx(gap.estimate[0] + 2.364624251 * gap.standard_error[0])
