@@ -24,7 +24,7 @@ MODEL_METHODS: tuple[Method, ...] = (
     Method(
         "gee-exchangeable", "model", f"{_IN}.gee:gee",
         "Odds averaged over clusters, whatever the correlation within them; ten clusters or more.",
-        "Separated patterns (refused); one or two clusters that decide a coefficient (said).",
+        "Rates near 0 or 1 in few clusters: it rejects too often; one cluster that decides (said).",
         "optimisation", "asymptotic", "Liang & Zeger 1986",
     ),
     Method(
@@ -42,7 +42,7 @@ MODEL_METHODS: tuple[Method, ...] = (
     Method(
         "gee-kauermann-carroll", "model", f"{_IN}.gee:gee",
         "For few clusters, with t(G-1): the default of gee, nominal at 12 clusters of one size.",
-        "Very unequal clusters: it covers too little; mancl-derouen is safer.",
+        "Rates near 0 or 1; very unequal clusters: it covers too little; mancl-derouen is safer.",
         "optimisation", "asymptotic", "Kauermann & Carroll 2001",
     ),
     Method(

@@ -124,7 +124,9 @@ def gee(
         trials an arm: it covers .946 (effects within clusters) and .950 (between), Mancl and
         DeRouen's .954 and .968, the plain sandwich .937 and .930. If clusters have from 4 to 60
         trials an arm: .924 and .931 against .942 and .954. If one of 12 has two thirds of all
-        trials, .80 against .90, and no correction is enough; a note then says so.
+        trials, .80 against .90, and no correction is enough; a note then says so. All that is for
+        rates in the middle: tests of .05 with 12 clusters reject .08 to .11 at a rate of .9 and .17
+        to .20 at .98, if the ICC is .3 (`studies/few_clusters`).
     level : float
 
     Notes
