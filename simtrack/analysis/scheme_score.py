@@ -25,6 +25,9 @@ from simtrack.validate import confidence_level
 
 __all__ = ["Composition", "SchemeRow", "SchemeScore", "needed_columns", "score_replies"]
 
+#: Estimates that differ by less are one.
+_EQUAL = 1e-12
+
 
 @dataclass(frozen=True, slots=True)
 class SchemeRow:
@@ -259,6 +262,11 @@ def _contrasts(
         try:
             test = sign_flip_contrast(totals, weights)
             pvalue = test.pvalue
+            if abs(test.statistic - (ends.estimate or 0.0)) > _EQUAL:
+                notes.append(
+                    f"p is of another quantity: {test.statistic:+.4f}, the mean of clusters "
+                    f"that have every term ({test.clusters}); the estimate pools trials"
+                )
             notes += test.notes
         except InputError as error:
             notes.append(f"no sign-flip p: {error}")

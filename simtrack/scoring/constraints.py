@@ -58,7 +58,7 @@ got 'exactli' (constraint). Did you mean exactly?
     kind: str
     settings: Mapping[str, Any]
     is_approximate: bool = False
-    _check: Check = field(repr=False, default=lambda text: Verdict(False, "no check"))
+    _check: Check = field(repr=False, kw_only=True)
 
     @classmethod
     def from_dict(cls, content: object, where: str = "constraint") -> Constraint:
@@ -99,7 +99,7 @@ def _made(content: object, where: str, depth: int) -> Constraint:
     found = CONSTRAINT_KINDS[kind]
     only_keys(content, ("kind", *found.keys), where)
     settings = {key: value for key, value in content.items() if key != "kind"}
-    return Constraint(kind, settings, found.is_approximate, found.make(settings, where))
+    return Constraint(kind, settings, found.is_approximate, _check=found.make(settings, where))
 
 
 def _of_others(kind: str, content: Mapping[str, Any], where: str, depth: int) -> Constraint:
@@ -117,7 +117,7 @@ def _of_others(kind: str, content: Mapping[str, Any], where: str, depth: int) ->
     }
     settings = {"of": plain[0] if kind == "not" else plain}
     approximate = any(part.is_approximate for part in parts)
-    return Constraint(kind, settings, approximate, checks[kind](parts))
+    return Constraint(kind, settings, approximate, _check=checks[kind](parts))
 
 
 def _all(parts: list[Constraint]) -> Check:

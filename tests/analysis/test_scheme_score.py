@@ -57,6 +57,14 @@ def table(view: str) -> dict[str, tuple[int | None, int | None]]:
     }
 
 
+def test_a_contrast_says_when_its_p_is_of_another_quantity() -> None:
+    # Intermediate 1 of 3 and 0 of 3, terminal 1 of 1 and none: pooled 1/6 - 1, complete 1/3 - 1.
+    found, _ = score_replies(made(), "stageif")
+    row = next(r for r in found.rows if r.estimand == "stage_gap" and r.labels == ("strict",))
+    assert row.estimate == pytest.approx(1 / 6 - 1)
+    assert any("p is of another quantity: -0.6667" in note for note in row.notes)
+
+
 def test_every_rate_of_the_strict_reading() -> None:
     found = table("strict")
     assert found["adherence"] == (2, 7)  # 8 due rows, of which one was lost in transport
