@@ -74,7 +74,7 @@ def _show(found: Rescore, most: int) -> None:
              "McNemar p")  # fmt: skip
     rows: list[tuple[str, ...]] = []
     for row in found.rows:
-        n = max(row.n, 1)
+        n = row.n or float("nan")
         rows.append((
             row.view, str(row.n), number((row.both + row.only_old) / n),
             number((row.both + row.only_new) / n), str(row.both), str(row.only_old),
