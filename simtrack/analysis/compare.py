@@ -150,7 +150,7 @@ def compare(
     if paired.clusters == 0:
         raise DataError(
             f"no {source.cluster_name} has both {a} and {b}, so there is no pair to compare. "
-            "Name a cluster that they share."
+            "Name a cluster that they share (--cluster)."
         )
     refused = refusal(paired, round(1.0 - level, 12))
     usable = paired.test is not None and not refused

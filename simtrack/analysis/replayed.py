@@ -10,7 +10,7 @@ from typing import Any
 
 from simtrack.analysis.compare import Comparison, compare
 from simtrack.analysis.estimate import estimate
-from simtrack.analysis.scope import find_factor, telling
+from simtrack.analysis.scope import default_cluster, find_factor, telling
 from simtrack.analysis.score import account_rows
 from simtrack.counts import Counts
 from simtrack.errors import DataError, InputError
@@ -150,7 +150,7 @@ def replay(
     """
     confidence_level("level", level)
     found = replay_gates(replies, gates, _protocol(protocol))
-    unit = find_factor(found, cluster) if cluster else _cluster(found)
+    unit = find_factor(found, cluster) if cluster else default_cluster(found, _CLUSTERS)
     names = [find_factor(found, name) for name in by] or list(telling(found, unit))
     if unit in names:
         raise InputError("by", f"other than the cluster, {unit}")
@@ -176,14 +176,6 @@ def _protocol(given: ReplayProtocol | str | Path | Mapping[str, Any] | None) -> 
     if isinstance(given, Mapping):
         return ReplayProtocol.from_dict(given)
     return ReplayProtocol.load(given)
-
-
-def _cluster(found: Records) -> str:
-    for name in _CLUSTERS:
-        if name in found.factors and found.factors[name].levels:
-            return name
-    known = ", ".join(sorted(found.factors))
-    raise InputError("cluster", f"named, one of {known}", cure="Use --cluster.")
 
 
 def _rows(

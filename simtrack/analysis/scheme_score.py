@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simtrack.analysis.estimate import estimate
-from simtrack.analysis.scope import find_factor, telling
+from simtrack.analysis.scope import default_cluster, find_factor, telling
 from simtrack.analysis.score import account_rows
 from simtrack.counts import Counts, group_rows
 from simtrack.errors import DataError, InputError
@@ -156,7 +156,8 @@ def score_replies(
     )
     tables = how.score(replies, settings)
     found = next(iter(tables.values()))
-    unit = find_factor(found, cluster) if cluster else _cluster(found, how)
+    usual = (*how.clusters, "unit")
+    unit = find_factor(found, cluster) if cluster else default_cluster(found, usual)
     names = list(dict.fromkeys(find_factor(found, name) for name in by)) or _telling(
         replies.records, found, unit
     )
@@ -172,8 +173,12 @@ def score_replies(
     for table in tables.values():
         _add_rows(table, how, groups, (unit, missing_cluster), (level, icc), rows, left_out)
     composition = _composition(found, how, groups)
+    alone: tuple[str, ...] = ()
+    if cluster is None and unit == "unit" and how.clusters:
+        cure = "--cluster names another that units belong to"
+        alone = (f"clusters are units, for want of a column {how.clusters[0]}; {cure}",)
     score = SchemeScore(scheme, unit, groups, level, accounting, composition, tuple(rows),
-                        left_out, found.notes)  # fmt: skip
+                        left_out, (*found.notes, *alone))  # fmt: skip
     return score, tables
 
 
@@ -313,14 +318,6 @@ def _composition(found: Records, how: Scheme, by: tuple[str, ...]) -> Compositio
         tuple(keys),
         tuple(tuple(line[k] for k in kept) for line in table),
     )
-
-
-def _cluster(found: Records, how: Scheme) -> str:
-    for name in (*how.clusters, "unit"):
-        if name in found.factors and len(found.factors[name].levels):
-            return name
-    known = ", ".join(sorted(found.factors))
-    raise InputError("cluster", f"named, one of {known}", cure="Use --cluster.")
 
 
 def _refuse_empty(found: Records, accounting: Accounting) -> None:

@@ -11,8 +11,8 @@ from simtrack.errors import DataError, InputError
 from simtrack.options import Status
 from simtrack.records import Records, account
 
-__all__ = ["ALIASES", "TELLING", "UNNAMED", "factor_of", "find_factor", "has_metrics", "nested",
-           "prepared", "telling"]  # fmt: skip
+__all__ = ["ALIASES", "TELLING", "UNNAMED", "default_cluster", "factor_of", "find_factor",
+           "has_metrics", "nested", "prepared", "telling"]  # fmt: skip
 
 #: Names that people use for columns of the trial table.
 ALIASES = {"id": "unit", "sample": "unit", "item": "unit", "epoch": "repetition",
@@ -21,6 +21,11 @@ ALIASES = {"id": "unit", "sample": "unit", "item": "unit", "epoch": "repetition"
 UNNAMED = "(no metric)"
 #: Grouped by, where a table has several levels and nothing was asked for.
 TELLING = ("task", "model", "arm", "source")
+#: Columns whose levels hold several related units, where a log has them.
+_COARSER = ("scenario", "episode", "session", "conversation", "dialogue", "problem", "passage",
+            "document", "template", "repo", "repository", "group")  # fmt: skip
+#: Columns that say what became of a trial, or how it was read: nothing that can be sampled.
+_OF_READINGS = ("metric", "outcome", "reason", "status")
 #: Where a level named for a comparison is looked for first.
 _COMPARED = ("model", "arm", "source", "task", "stage")
 
@@ -34,7 +39,17 @@ def prepared(records: Records, cluster: str | None) -> tuple[Records, str]:
         A table without any score, or without a column to take as cluster.
     """
     records = _with_metrics(_with_scores(_with_rows(records, cluster)))
-    return records, find_factor(records, cluster) if cluster else _default_cluster(records)
+    if cluster is None:
+        unit = default_cluster(records)
+        coarser = [n for n in _COARSER if unit == "unit" and _holds_several(records, n, unit)]
+        if coarser:
+            note = f"clusters are units; --cluster {coarser[0]} takes units of one together"
+            records = replace(records, notes=(*records.notes, note))
+        return records, unit
+    unit = find_factor(records, cluster)
+    if unit in _OF_READINGS:
+        raise InputError("cluster", "a column that names what was sampled", cluster)
+    return records, unit
 
 
 def has_metrics(records: Records) -> bool:
@@ -47,7 +62,7 @@ def find_factor(records: Records, name: str) -> str:
     if name in records.factors:
         return name
     meant = ALIASES.get(name, name)
-    records.factor(meant)
+    records.factor(meant if meant in records.factors else name)
     return meant
 
 
@@ -124,6 +139,9 @@ def _with_scores(records: Records) -> Records:
     if status is None and len(records):
         return records
     table = account(records)
+    if not len(records) and not table.planned:
+        told = " ".join(records.notes)
+        raise DataError(f"no trial has a score: the table has no rows. {told}".rstrip())
     parts = [f"{table.total(s)} {s}" for s in get_args(Status) if table.total(s)]
     reasons = records.factors["reason"].levels if "reason" in records.factors else ()
     why = f" ({'; '.join(reasons[:3])})" if reasons else ""
@@ -135,12 +153,25 @@ def _with_scores(records: Records) -> Records:
     )
 
 
-def _default_cluster(records: Records) -> str:
-    for name in ("cluster", "unit"):
-        if name in records.factors:
+def default_cluster(records: Records, names: Sequence[str] = ("cluster", "unit")) -> str:
+    """Give the first of these columns that has labels, or refuse and print what there is."""
+    for name in names:
+        if name in records.factors and len(records.factors[name].levels):
             return name
-    known = ", ".join(sorted(records.factors))
-    raise InputError("cluster", f"named, one of {known}", cure="Use --cluster.")
+    known = [n for n in sorted(records.factors) if n not in (*_OF_READINGS, "source")]
+    shown = "task" if "task" in known else (known or [""])[-1]
+    cure = f"Say what was sampled, such as --cluster {shown}." if known else ""
+    raise InputError("cluster", f"named, one of {', '.join(known)}", cure=cure)
+
+
+def _holds_several(records: Records, name: str, unit: str) -> bool:
+    """Say whether every unit lies in one level of a column, and some level holds several."""
+    if name not in records.factors:
+        return False
+    coarse, fine = records.factors[name], records.factors[unit]
+    pairs = {*zip(coarse.codes.tolist(), fine.codes.tolist(), strict=True)}
+    levels, units = ({p[k] for p in pairs} for k in (0, 1))
+    return min(levels) >= 0 and 1 < len(levels) < len(units) == len(pairs)
 
 
 def _same_partition(first: Factor, second: Factor) -> bool:

@@ -91,7 +91,10 @@ def by_levels(
     here = totals.denominator > 0
     both = here.all(axis=1)
     if pairing != "none" and not both.any():
-        raise DataError(f"no {source.cluster_name} has both {a} and {b}")
+        raise DataError(
+            f"no {source.cluster_name} has both {a} and {b}, so there is no pair to compare. "
+            "Name a cluster that they share (--cluster)."
+        )
     kept = both if pairing != "none" else here.any(axis=1)
     lone = int(totals.denominator[here.any(axis=1) & ~kept].sum())
     lost = totals.losses.total("unpaired")

@@ -183,10 +183,15 @@ def _table(found: Score, part: MetricScore) -> Table:
     statuses = [s for s in get_args(Status) if part.accounting.total(s) or s == "scored"]
     accounts = {row.labels: row for row in part.accounting.rows}
     what = "rate" if part.estimates.estimand != "mean score" else "mean"
-    heads = (*found.by, "planned", *statuses, "clusters", what, "low", "high", "se (naive)",
+    estimates = {row.labels: row for row in part.estimates.rows}
+    # An estimand may ask about some trials only: "of" is how many.
+    some = found.missing == "drop" and any(
+        row.n != accounts[labels].n("scored") for labels, row in estimates.items()
+    )
+    of = ("of",) if some else ()
+    heads = (*found.by, "planned", *statuses, *of, "clusters", what, "low", "high", "se (naive)",
              "se (cluster)", "deff")  # fmt: skip
     rows = []
-    estimates = {row.labels: row for row in part.estimates.rows}
     bounds = {}
     if found.missing == "bounds" and part.sensitivity is not None:
         bounds = {row.labels: row for row in part.sensitivity.rows}
@@ -195,13 +200,14 @@ def _table(found: Score, part: MetricScore) -> Table:
         cells = _rate_cells(row, number) if row else ("0", *("–",) * 6)
         rows.append((
             *labels, str(kept.planned), *(str(kept.n(s)) for s in statuses),
+            *(str(row.n if row else 0) for _ in of),
             *(_bound_cells(bounds[labels], number) if labels in bounds else cells),
         ))  # fmt: skip
     for loss in part.accounting.unplaced:
         blank = ("(unplaced)",) + ("",) * (len(found.by) - 1) if found.by else ()
         rows.append((
             *blank, str(loss.n), *(str(loss.n) if s == loss.kind else "0" for s in statuses),
-            "", "", "", "", "", "", "",
+            *("" for _ in of), "", "", "", "", "", "", "",
         ))  # fmt: skip
     title = part.metric or part.estimates.estimand
     return Table(f"{title}:", heads, rows, frozenset(found.by))

@@ -110,7 +110,7 @@ def pass_table(by: Sequence[str], found: Sequence[PassRates]) -> Table:
                 *(number(x) for x in (at.value, at.low, at.high, hat.value, hat.low, hat.high)),
                 f"{len(at.not_estimable)}: {short}" if short else "",
             ))  # fmt: skip
-    title = "Any (pass@k) and all (pass^k) of k trials of a task, tasks with equal weight:"
+    title = "Any (pass@k) and all (pass^k) of k trials; tasks weigh alike, Wilson over clusters:"
     return Table(title, heads, rows, frozenset((*by, "too few trials")))
 
 

@@ -243,7 +243,8 @@ def estimand(name: str) -> Estimand | Contrast:
         known = [n for n, e in CATALOGUE.items() if not isinstance(e, Unavailable)]
         near = get_close_matches(name, known, 1)
         cure = f"Did you mean {near[0]}?" if near else ""
-        raise InputError("estimand", "one of " + ", ".join(known), repr(name), cure=cure)
+        rule = f"one of the {len(known)} that simtrack methods --estimands lists"
+        raise InputError("estimand", rule, repr(name), cure=cure)
     if isinstance(found, Unavailable):
         raise InputError(name, f"a ratio of counts; it needs {found.needs}")
     return found

@@ -358,3 +358,28 @@ def test_strict_fails_where_something_asked_for_has_no_number(simtrack, tmp_path
     test = simtrack("test", "few.csv", "--compare", "a", "b", "--strict", "--json")
     assert (test.code, test.err) == (3, "simtrack: --strict: 1 of 1 tests are refused.\n")
     assert simtrack("test", "few.csv", "--compare", "a", "b").code == 0
+
+
+def test_an_estimand_of_some_trials_shows_how_many(simtrack, tmp_path):
+    rows = ["scenario,unit,duty,stage,outcome"]
+    rows += [f"s{k % 3},u{k},1,READY,{'CLEAN' if k % 2 else 'APP_MISS'}" for k in range(12)]
+    rows += [f"s{k % 3},v{k},0,READY,CLEAN" for k in range(6)]
+    (tmp_path / "coded.csv").write_text("\n".join(rows) + "\n", "utf-8")
+    found = simtrack("score", "coded.csv", "--estimand", "adherence", "--map", "outcome=outcome")
+    assert found.code == 0, found.err
+    head, line = found.out.splitlines()[1:3]
+    assert dict(zip(head.split(), line.split(), strict=False))["of"] == "12"
+    assert "clusters are units; --cluster scenario takes units of one together" in found.out
+    whole = simtrack("score", "coded.csv", "--estimand", "adherence", "--cluster", "scenario")
+    assert "clusters are units" not in whole.out
+
+
+def test_what_cannot_be_sampled_is_no_cluster(simtrack, tmp_path):
+    (tmp_path / "a.csv").write_text("task,passed\n" + "a,1\na,0\nb,1\nb,1\n", "utf-8")
+    assert "named, one of task. Say what was sampled, such as --cluster task." in (
+        simtrack("score", "a.csv").err
+    )
+    done = simtrack("score", "a.csv", "--cluster", "status")
+    assert done.code == 2
+    assert "cluster must be a column that names what was sampled, got status" in done.err
+    assert "got 'id'" in simtrack("score", "a.csv", "--cluster", "id").err
