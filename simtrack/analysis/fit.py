@@ -8,6 +8,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from simtrack.analysis.fit_checks import (
+    check_clusters,
+    check_columns,
+    check_idle,
+    check_readings,
+    check_score,
+    cluster_notes,
+    score_columns,
+    slope_of,
+)
 from simtrack.analysis.scope import find_factor, has_metrics, nested, prepared, telling
 from simtrack.counts import Factor, Losses, Totals
 from simtrack.errors import InputError
@@ -51,6 +61,8 @@ class NamedDesign:
     meaning: str
 
 
+#: The columns that designs derive from others, and those others.
+_DERIVED = {"intermediate": "stage"}
 #: Designs that have a name.
 DESIGNS: dict[str, NamedDesign] = {
     "stage-gap": NamedDesign(
@@ -145,6 +157,7 @@ def fit(
     without_each: bool = False,
     level: float = 0.95,
     missing_cluster: MissingCluster = "refuse",
+    score: str | None = None,
 ) -> Fits:
     """How do scores depend on a design, if trials come in clusters?
 
@@ -153,7 +166,8 @@ def fit(
     records : Records
         Of one metric.
     formula : str
-        Columns joined by +, : and *: "stage * arm". Or a named `design` in its place.
+        Columns joined by +, : and *: "stage * arm". Or a named `design` in its place. Left of ~
+        stands nothing, "rate", "value", or the name of the score, metric or estimand.
     design : str, optional
         One of `DESIGNS`.
     models : sequence of {"gee", "lmm", "glmm", "firth", "two-way"}
@@ -169,7 +183,8 @@ def fit(
     numeric : sequence of str
         Columns whose labels are numbers.
     slope : str, optional
-        A column of the design whose effect differs by cluster too (lmm, glmm).
+        The coefficient whose effect differs by cluster too (lmm, glmm): "model[b]", or the column
+        if it has two levels.
     crossed : str, optional
         A factor crossed with the clusters: random effects of its own (glmm, by Laplace), or errors
         clustered by it too (two-way).
@@ -183,6 +198,8 @@ def fit(
         Fit again without each cluster.
     level, missing_cluster
         As in `estimate`.
+    score : str, optional
+        The column that the score was taken from, if the notes of the records do not say so.
 
     Raises
     ------
@@ -203,11 +220,17 @@ def fit(
     if not models:
         raise InputError("models", "at least one")
     named = _design(formula, design)
+    derived: tuple[str, ...] = ()
     if named is not None:
+        derived = tuple(_DERIVED[name] for name in named.numeric)
+        needed = derived if estimand else (*derived, *_factors(named.estimand))
+        check_columns(records, design or "", needed)
         formula, estimand = named.formula, estimand or named.estimand
         numeric = (*numeric, *named.numeric)
+        slope = next((n for n in named.numeric if slope == _DERIVED[n]), slope)
     assert formula is not None
-    _refuse_idle(models, slope, crossed, nodes)
+    check_score(formula, _score_names(records, estimand, score))
+    check_idle(models, slope, crossed, nodes)
     records, unit = prepared(records, cluster)
     if has_metrics(records) and len(records.factors["metric"].compact().levels) > 1:
         shown = ", ".join(records.factors["metric"].compact().levels)
@@ -221,6 +244,7 @@ def fit(
     keep = [] if crossed is None else [find_factor(records, crossed)]
     columns = list(dict.fromkeys((*used, *keep)))
     records, unit = nested(records, unit, (*columns, *groups))
+    check_clusters(unit, used, keep[0] if keep else None)
     both = sorted(set(columns) & set(groups))
     if both:
         raise InputError("by", "of columns that are not in the formula", ", ".join(both))
@@ -233,9 +257,12 @@ def fit(
     for labels, part in _parts(records, groups):
         totals, title = _totals(part, estimand, columns, unit, missing_cluster)
         table = model_table(totals, formula, reference=reference, numeric=numeric, keep=keep)
-        rows += [_one(labels, model, table, how, without_each) for model in models]
+        asked = how if slope is None else how | {"slope": slope_of(table, slope)}
+        rows += [_one(labels, model, table, asked, without_each) for model in models]
         losses = losses + totals.losses
     notes = (*records.notes, *_pooled_over(records, unit, (*columns, *groups)))
+    if cluster is None:
+        notes += cluster_notes(records, unit, (*derived, *columns, *groups))
     return Fits(formula, title, unit, groups, level, tuple(rows), losses, notes)
 
 
@@ -249,6 +276,21 @@ def _pooled_over(records: Records, unit: str, named: Sequence[str]) -> list[str]
     ]
 
 
+def _score_names(records: Records, estimand: Estimand | str | None, score: str | None) -> list[str]:
+    """List the names that the score goes by."""
+    metrics = records.factors["metric"].compact().levels if has_metrics(records) else ()
+    what = estimand if isinstance(estimand, str) else getattr(estimand, "name", None)
+    return [n for n in (*metrics, score, *score_columns(records.notes), what) if n]
+
+
+def _factors(estimand: str) -> list[str]:
+    """List the columns that an estimand looks at."""
+    what = look_up(estimand)
+    if not isinstance(what, Estimand):
+        return []
+    return [f for c in (*what.where, *what.among) for f in c.factors]
+
+
 def _design(formula: str | None, design: str | None) -> NamedDesign | None:
     if (formula is None) == (design is None):
         cure = f"Give a formula, or a design of {', '.join(DESIGNS)}."
@@ -256,24 +298,12 @@ def _design(formula: str | None, design: str | None) -> NamedDesign | None:
     if design is None:
         return None
     if design not in DESIGNS:
-        raise InputError("design", f"one of {', '.join(DESIGNS)}", repr(design))
+        from difflib import get_close_matches
+
+        near = get_close_matches(design, DESIGNS, 1)
+        cure = f"Did you mean {near[0]}?" if near else ""
+        raise InputError("design", f"one of {', '.join(DESIGNS)}", repr(design), cure=cure)
     return DESIGNS[design]
-
-
-def _refuse_idle(
-    models: Sequence[str], slope: str | None, crossed: str | None, nodes: int | None
-) -> None:
-    """Refuse an option that none of the models has."""
-    options = (
-        ("slope", slope, {"lmm", "glmm"}),
-        ("crossed", crossed, {"glmm", "two-way"}),
-        ("nodes", nodes, {"glmm"}),
-    )
-    for name, value, having in options:
-        if value is not None and not having & set(models):
-            raise InputError(name, f"given with {' or '.join(sorted(having))}", value)
-    if "two-way" in models and crossed is None:
-        raise InputError("crossed", "given for two-way", cure="Name the second kind of cluster.")
 
 
 def _with_intermediate(records: Records) -> Records:
@@ -296,6 +326,7 @@ def _totals(
     if not is_binary(records):
         if estimand is not None:
             raise InputError("estimand", "left out where scores are numbers", str(estimand))
+        check_readings(records, columns)
         sums = records.sums(cluster=unit, by=columns, missing_cluster=missing)
         return sums.totals(columns), "mean score"
     what = look_up(estimand) if isinstance(estimand, str) else estimand or RATE
@@ -303,6 +334,7 @@ def _totals(
         raise InputError("estimand", "a ratio of counts", what.name)
     needed = [f for c in (*what.where, *what.among) for f in c.factors]
     names = list(dict.fromkeys((*columns, *needed)))
+    check_readings(records, names)
     counts = records.counts(cluster=unit, by=names, missing_cluster=missing)
     return what.totals(counts, columns), what.name
 

@@ -10,6 +10,7 @@ import click
 
 from simtrack.cli.parsing import assignments
 from simtrack.cli.reading import log_options, read_records, split_names
+from simtrack.errors import InputError
 from simtrack.options import Correlation, GeeCovariance, MixedCriterion, ModelName
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 _EPILOG = """\b
 Examples:
   simtrack fit trials.csv --formula "stage * arm" --model gee --model glmm --cluster scenario
-  simtrack fit scored.csv --design stage-gap --by model --model lmm --slope intermediate
+  simtrack fit scored.csv --design stage-gap --where view=strict --by model --cluster scenario \\
+      --model lmm --slope intermediate
   simtrack fit run.eval --formula arm --reference arm=baseline --json
 \b
 gee    logistic estimating equations: odds averaged over clusters; corrected for few clusters
@@ -31,17 +33,31 @@ firth  penalised logistic regression, for separated data; profile intervals that
 """
 
 
+def _with_value(_: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """Refuse another option in the place of a value that was forgotten."""
+    if value is not None and value.startswith("-"):
+        raise InputError(f"--{option.name}", "followed by its value", f"the option {value}")
+    return value
+
+
 @click.command(epilog=_EPILOG)
 @log_options
-@click.option("--formula", help="Columns joined by +, : and *, as stage * arm.")
-@click.option("--design", help="A named design instead: stage-gap, pooled-stage-gap.")
+@click.option("--formula", callback=_with_value,
+              help="Columns joined by +, : and *, as stage * arm. Left of ~ stands nothing, rate, "
+              "value, or the name of the score: its column, metric or estimand.")  # fmt: skip
+@click.option("--design", callback=_with_value,
+              help="A named design instead: stage-gap, pooled-stage-gap.")  # fmt: skip
 @click.option("--model", "models", multiple=True, type=click.Choice(get_args(ModelName)),
               help="Which models (repeatable) [gee].")  # fmt: skip
-@click.option("--estimand", help="What is a success among which trials [passes over trials].")
+@click.option("--estimand", callback=_with_value,
+              help="What is a success among which trials [passes over trials].")  # fmt: skip
 @click.option("--reference", multiple=True, metavar="COL=LEVEL", help="The level to compare with.")
 @click.option("--numeric", multiple=True, help="A column whose labels are numbers.")
-@click.option("--slope", help="A column of the design whose effect differs by cluster (lmm, glmm).")
-@click.option("--crossed", help="A factor crossed with the clusters (glmm, two-way).")
+@click.option("--slope", metavar="COEFFICIENT", callback=_with_value,
+              help="The coefficient that differs by cluster too (lmm, glmm), as printed: "
+              "model[gpt]; or its column, if that has two levels: model.")  # fmt: skip
+@click.option("--crossed", callback=_with_value,
+              help="A factor crossed with the clusters (glmm, two-way).")  # fmt: skip
 @click.option("--correlation", type=click.Choice(get_args(Correlation)), default="exchangeable",
               help="Working correlation of gee [exchangeable].")  # fmt: skip
 @click.option(
@@ -58,6 +74,7 @@ def fit(logs: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Fit models to the trials in LOGS: how do scores depend on a design, given clusters?"""
     from simtrack.analysis.fit import fit as compute
 
+    mapped = assignments("--map", given["columns"])
     found = compute(
         read_records(logs, given),
         given["formula"],
@@ -65,6 +82,7 @@ def fit(logs: tuple[str, ...], as_json: bool, **given: Any) -> None:
         by=split_names(given["by"]),
         reference=assignments("--reference", given["reference"]) or None,
         numeric=split_names(given["numeric"]),
+        score=mapped.get("value", mapped.get("outcome")),
         **{name: given[name] for name in _PASSED},
     )
     if as_json:

@@ -45,6 +45,7 @@ def terms_of(formula: str) -> tuple[tuple[str, ...], ...]:
             "formula", "of names joined by +, : and *", repr(formula),
             cure="Clusters and random effects are named by options of the fit.",
         )  # fmt: skip
+    _refuse_gaps(formula, right)
     found: dict[tuple[str, ...], None] = {}
     for part in right.split("+"):
         factors = [name.strip() for name in part.split("*")]
@@ -52,7 +53,7 @@ def terms_of(formula: str) -> tuple[tuple[str, ...], ...]:
             continue
         for chosen in _crossings(factors):
             names = tuple(n.strip() for term in chosen for n in term.split(":"))
-            if "" in names or len(set(names)) != len(names):
+            if len(set(names)) != len(names):
                 raise InputError("formula", "of different names joined by +, : and *", repr(part))
             found[names] = None
     return tuple(found)
@@ -130,6 +131,24 @@ def aliased(design: Floats, weight: Floats) -> int | None:
             return j
         kept.append(column / left)
     return None
+
+
+def _refuse_gaps(formula: str, right: str) -> None:
+    """Refuse signs without a name between them, saying where."""
+    names = [name.strip() for name in right.replace("*", "+").replace(":", "+").split("+")]
+    if all(names):
+        return
+    text = right.strip()
+    if not text:
+        why, cure = "it names none", 'The intercept alone is "1".'
+    elif not names[-1]:
+        why, cure = f"it ends in {text[-1]}", f"Name a column after it, or leave {text[-1]} out."
+    elif not names[0]:
+        why, cure = f"it begins with {text[0]}", f"Leave {text[0]} out."
+    else:
+        why, cure = "two signs have no name between them", "Leave one of them out."
+    rule = "of different names joined by +, : and *"
+    raise InputError("formula", rule, repr(formula.strip()), where=why, cure=cure)
 
 
 def _crossings(factors: Sequence[str]) -> list[tuple[str, ...]]:

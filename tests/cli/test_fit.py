@@ -167,3 +167,128 @@ def test_equal_ids_of_different_tasks_are_different_clusters() -> None:
     assert found.cluster == "task/unit"
     assert len(found.rows[0].table.clusters) == 6
     assert any(note.startswith("taken together, over model: m, n") for note in found.notes)
+
+
+@pytest.fixture
+def passes() -> str:
+    """Write two models, twelve tasks, three repetitions."""
+    import pathlib
+
+    rows = [f"t{t},{model},{int((7 * t + 3 * r + k) % 5 > 1 + k)}" for k, model in enumerate("ab")
+            for t in range(12) for r in range(3)]  # fmt: skip
+    pathlib.Path("a.csv").write_text("task,model,passed\n" + "\n".join(rows) + "\n")
+    return "a.csv"
+
+
+@pytest.fixture
+def scored(simtrack, logs) -> str:
+    log = str(logs / "stage_replies.eval")
+    assert simtrack("score", log, "--scheme", "stageif", "-o", "scored.csv").code == 0
+    return "scored.csv"
+
+
+def test_left_of_the_tilde_stands_the_score_or_nothing(simtrack, passes) -> None:
+    given = ("--cluster", "task", "--json")
+    plain = simtrack("fit", passes, "--formula", "model", *given)
+    for left in ("", "rate", "value", "passed"):
+        done = simtrack("fit", passes, "--formula", f"{left} ~ model", *given)
+        assert done.code == 0, done.err
+        assert done.json["fits"] == plain.json["fits"]
+    mapped = simtrack("fit", passes, "--formula", "passed~model", "--map", "value=passed", *given)
+    assert mapped.code == 0
+    for left in ("nonsense", "model", "passed ~ passed"):
+        done = simtrack("fit", passes, "--formula", f"{left} ~ model", *given)
+        assert done.code == 2
+        assert "empty left of ~, or name the score there (rate, value, passed)" in done.err
+        assert done.err.count("\n") == 1
+
+
+def test_an_estimand_may_stand_left_of_the_tilde(study) -> None:
+    for left in ("", "adherence ~ "):
+        found = fit(study, f"{left}stage", estimand="adherence", cluster="cluster")
+        assert found.what == "adherence"
+
+
+def test_the_example_of_the_help_runs_on_a_scored_table(simtrack, scored) -> None:
+    import shlex
+
+    text = simtrack("fit", "--help").out
+    at = text.index("simtrack fit scored.csv")
+    first, second = text[at:].splitlines()[:2]
+    assert first.endswith("\\")
+    words = shlex.split(f"{first[:-1]} {second}")
+    done = simtrack(*words[1:])
+    assert done.code == 0, done.err
+    assert "clusters: scenario" in done.out
+    done = simtrack("fit", scored, "--design", "stage-gap", "--by", "model")
+    assert done.code == 2
+    assert "--where view=strict" in done.err
+    whole = [w for w in words[1:] if w not in ("--where", "view=strict")]
+    both = simtrack(*whole, "--by", "view")
+    assert both.code == 0, both.err
+
+
+def test_a_slope_is_a_coefficient_or_a_column_that_has_one(simtrack, passes, scored) -> None:
+    two = ("--model", "lmm", "--model", "glmm", "--json")
+    given = (passes, "--formula", "model", "--cluster", "task", *two)
+    by_name, by_column = (simtrack("fit", *given, "--slope", s) for s in ("model[b]", "model"))
+    assert by_column.code == 0, by_column.err
+    assert by_column.json == by_name.json
+    given = (scored, "--design", "stage-gap", "--where", "view=strict", "--cluster", "scenario")
+    named, natural = (
+        simtrack("fit", *given, *two, "--slope", s) for s in ("intermediate", "stage")
+    )
+    assert natural.code == 0, natural.err
+    assert natural.json == named.json
+    done = simtrack("fit", *given, "--model", "lmm", "--slope", "model")
+    assert done.code == 2
+    assert "slope must be one of intermediate, got 'model'" in done.err
+    done = simtrack("fit", passes, "--formula", "model", "--model", "lmm", "--slope",
+                    "--leave-one-out")  # fmt: skip
+    assert done.code == 2
+    assert "--slope must be followed by its value, got the option --leave-one-out" in done.err
+
+
+def test_a_slope_of_a_column_with_three_levels_names_its_coefficients(study) -> None:
+    given = {"estimand": "adherence", "models": ("lmm",), "cluster": "cluster"}
+    with pytest.raises(InputError, match=r"one of stage\[.*stage has 3 coefficients"):
+        fit(study, "stage + model", slope="stage", **given)
+    with pytest.raises(InputError, match=r"one of stage\[.*model\[gpt-5.5\], got 'arm'"):
+        fit(study, "stage + model", slope="arm", **given)
+
+
+def test_coarser_clusters_are_told_where_none_are_named(simtrack, scored) -> None:
+    given = ("fit", scored, "--design", "stage-gap", "--where", "view=strict", "--json")
+
+    def told(done):
+        return [n for n in done.json["notes"] if n.startswith("clusters are units")]
+
+    notes = told(simtrack(*given))
+    assert len(notes) == 1
+    assert "scenario" in notes[0]
+    assert not told(simtrack(*given, "--cluster", "scenario"))
+    assert not told(simtrack(*given, "--cluster", "unit"))
+
+
+def test_columns_that_hold_several_units_are_coarser() -> None:
+    rows = {"unit": [f"u{k // 2}" for k in range(12)], "arm": ["x", "y"] * 6,
+            "author": [f"w{k // 4}" for k in range(12)], "sort": ["s", "t"] * 6,
+            "value": [0, 1, 1, 1, 0, 0, 1, 0, 0, 1, 1, 1]}  # fmt: skip
+    notes = fit(Records.from_columns(rows), "arm").notes
+    assert notes == ("clusters are units; name coarser ones with --cluster (there are: author)",)
+    assert not fit(Records.from_columns(rows), "arm", cluster="author").notes
+
+
+def test_refusals_speak_of_what_was_typed(simtrack, passes) -> None:
+    for options, told in (
+        (("--design", "stage-gap"), "design stage-gap needs the column stage"),
+        (("--design", "stagegap"), "Did you mean stage-gap?"),
+        (("--formula", "task"), "formula must be of columns other than the clusters, which are "),
+        (("--formula", "model", "--crossed", "task", "--model", "two-way"),
+         "crossed must be other than the clusters"),
+        (("--formula", "model +"), "got 'model +' (it ends in +)"),
+    ):  # fmt: skip
+        done = simtrack("fit", passes, *options, "--cluster", "task")
+        assert done.code == 2, options
+        assert told in done.err, done.err
+        assert done.err.count("\n") == 1

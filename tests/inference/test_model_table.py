@@ -173,3 +173,13 @@ def test_coefficients_without_a_variance_have_no_test():
     assert both.standard_error.tolist() == [2.0]
     with pytest.raises(InputError, match="coefficient must be one of x, y, got 'z'"):
         found.index("z")
+
+
+@pytest.mark.parametrize(
+    ("formula", "why"),
+    [("a +", r"ends in \+"), ("+ a", r"begins with \+"), ("a + + b", "two signs"),
+     ("a *", r"ends in \*"), ("y ~", "names none"), ("", "names none"), ("a:", "ends in :")],
+)  # fmt: skip
+def test_a_gap_in_a_formula_is_told_where_it_is(formula, why):
+    with pytest.raises(InputError, match=why):
+        terms_of(formula)
