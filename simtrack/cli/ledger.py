@@ -9,6 +9,8 @@ from typing import Any
 import click
 
 from simtrack.cli.ledger_parts import (
+    check_clause,
+    check_document,
     read_either,
     read_input,
     read_ledger,
@@ -122,9 +124,7 @@ def ablate(
     from simtrack.ledger import ablate as ablate_clause
 
     found_ledger = read_ledger(source, slice_id)
-    if clause is None:
-        names = ", ".join(one.id for one in found_ledger.in_force(turn)) or "(none in force)"
-        raise InputError("--clause", f"one of {names}", "none")
+    clause = check_clause(found_ledger, clause, turn)
     found = ablate_clause(found_ledger, clause, turn)
     told = found.to_json() if wants_json(as_json, output) else found.ablated.text
     length = len(found.placeholder)
@@ -158,7 +158,9 @@ def slice_(source: str, as_json: bool, output: str | None, **given: Any) -> None
     from simtrack.ledger import CONDITIONS, FILLERS, MARKERS, make_slices, read_tasks
 
     try:
-        tasks = read_tasks(read_input(source))
+        text = read_input(source)
+        check_document(text, "tasks")
+        tasks = read_tasks(text)
     except SimtrackError as error:
         raise DataError(f"{'standard input' if source == '-' else source}: {error}") from None
     markers, requests = given["markers_file"], given["requests_file"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from simtrack.cli.parsing import read_text
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from simtrack.ledger import Ledger, Screening, Slices
 
 __all__ = [
+    "check_clause",
+    "check_document",
     "read_either",
     "read_input",
     "read_ledger",
@@ -23,6 +26,7 @@ __all__ = [
 ]
 
 _STDIN = "-"
+_SHOWN = 40
 
 
 def read_input(path: str) -> str:
@@ -52,7 +56,8 @@ def read_ledger(path: str, slice_id: str | None = None) -> Ledger:
             return one.ledger()
     names = [one.id for one in found.slices]
     few = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
-    raise InputError("slice", f"one of {few or '(none)'}", repr(slice_id or "none"))
+    cure = _nearest(slice_id or "", names)
+    raise InputError("slice", f"one of {few or '(none)'}", repr(slice_id or "none"), cure=cure)
 
 
 def read_either(path: str) -> Ledger | Slices:
@@ -63,6 +68,7 @@ def read_either(path: str) -> Ledger | Slices:
     text = read_input(path)
     name = "standard input" if path == _STDIN else path
     try:
+        check_document(text, "a ledger")
         data = read_object(text, "the document")
         if "slices" in data:
             return Slices.from_dict(data)
@@ -71,6 +77,31 @@ def read_either(path: str) -> Ledger | Slices:
         return Ledger.from_dict(data)
     except SimtrackError as error:
         raise DataError(f"{name}: {error}") from None
+
+
+def check_document(text: str, what: str) -> None:
+    """Refuse a text that is empty or begins like no JSON, and say how to start."""
+    start = text.lstrip()
+    if start.startswith(("{", "[")):
+        return
+    example = "tasks -o tasks.json" if what == "tasks" else "-o ledger.json"
+    cure = f"To start from an example: simtrack ledger example {example}"
+    if not start:
+        raise DataError(f"it is empty, where {what} in JSON should be. {cure}")
+    line = start.splitlines()[0]
+    shown = line if len(line) <= _SHOWN else line[:_SHOWN] + "…"
+    raise DataError(f"it does not hold {what} in JSON: it begins with {shown!r}. {cure}")
+
+
+def check_clause(ledger: Ledger, clause: str | None, turn: int | None) -> str:
+    """Refuse a clause that was not named, or an id that the ledger does not have."""
+    binding = [one.id for one in ledger.in_force(turn)]
+    rule = f"one of {', '.join(binding) or '(none in force)'}"
+    if clause is None:
+        raise InputError("--clause", rule, "none")
+    if clause not in {one.id for one in ledger.clauses}:
+        raise InputError("--clause", rule, repr(clause), cure=_nearest(clause, binding))
+    return clause
 
 
 def write(text: str, output: str | None, what: str) -> None:
@@ -139,3 +170,11 @@ def wants_json(as_json: bool, output: str | None) -> bool:
 
 def _fate(revoked: str | None) -> str:
     return f"{revoked} is revoked" if revoked else "nothing is revoked"
+
+
+def _nearest(word: str, names: Sequence[str]) -> str:
+    """Name the nearest of the names, if one is near."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, names, 1)
+    return f"Did you mean {near[0]}?" if near else ""

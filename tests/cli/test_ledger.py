@@ -202,6 +202,12 @@ def test_leaks_are_listed_and_fail_if_asked(simtrack, files):
         ("compile ledger.json --turn -1", "Invalid value for '--turn'"),
         ("ablate ledger.json", "--clause must be one of tests, stdlib, audit_log, verify_bounds"),
         ("ablate ledger.json --clause sanitize_args", "clause must be in force: tests, stdlib"),
+        ("ablate ledger.json --clause stdlb",
+         "--clause must be one of tests, stdlib, audit_log, verify_bounds, got 'stdlb'. Did you "
+         "mean stdlib?"),
+        ("compile slices.json --slice palindrome:delayed:m", "Did you mean palindrome:delayed:m5?"),
+        ("slice twice.txt --seed 1", "twice.txt: it does not hold tasks in JSON: it begins with "
+         "'one'. To start from an example: simtrack ledger example tasks -o tasks.json"),
         ("slice tasks.json", "Missing option '--seed'"),
         ("slice tasks.json --seed 1 --load 9", "load must be an integer from 2 to 8, got 9."),
         ("slice tasks.json --seed 1 --condition late", "conditions must be one of immediate"),
@@ -230,13 +236,17 @@ def test_what_cannot_be_done_is_one_line_and_exit_2(simtrack, files, command, me
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("", "standard input: the document is not valid JSON"),
+        ("", "standard input: it is empty, where a ledger in JSON should be. To start from an "
+             "example: simtrack ledger example -o ledger.json"),
+        ("task,model\na,b\n", "standard input: it does not hold a ledger in JSON: it begins with "
+                             "'task,model'. To start from an example: simtrack ledger example"),
+        ('{"task"', "standard input: the document is not valid JSON"),
         ("\udcff", "standard input: not a text in UTF-8."),
         ('{"task": 3}', "standard input: task must be a text that is not empty, got 3."),
         ('{"task": "\\ud800"}', "standard input: task must be"),
     ],
-    ids=range(4),
-)
+    ids=range(6),
+)  # fmt: skip
 def test_standard_input_is_named_where_it_is_wrong(piped, given, message):
     done = piped("simtrack ledger compile", given)
     assert done.code == 2
