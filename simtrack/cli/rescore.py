@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from simtrack.cli.parsing import assignments
 from simtrack.cli.reading import read_options
 from simtrack.cli.reply_reading import (
     SCHEMES_OFFERED,
@@ -19,7 +21,8 @@ from simtrack.cli.table_parts import tell
 from simtrack.errors import InputError
 
 if TYPE_CHECKING:
-    from simtrack.analysis.rescore import Rescore
+    from simtrack.analysis.rescore import Change, Rescore
+    from simtrack.records import Replies
 
 _EPILOG = """\b
 Examples:
@@ -30,6 +33,11 @@ Old verdicts are those of the log, or of another protocol; new ones are the sche
 reply is listed; the change is tested over clusters (sign-flip) and over replies (McNemar).
 """
 _WIDTH = 100
+_LEGEND = (
+    "Changed, old → new verdict (1 passes, 0 does not) and new outcome: reply: last line (…: cut):"
+)
+#: The labels that a change is named by.
+_NAMING = ("source", "model", "unit", "repetition", "turn")
 #: A p-value below this is too small for a float.
 _LEAST = 1e-300
 
@@ -44,7 +52,8 @@ _LEAST = 1e-300
 @example_option()
 @click.option("--old-protocol", type=click.Path(dir_okay=False), metavar="FILE",
               help="Old verdicts are those of this protocol, not of the log.")  # fmt: skip
-@click.option("--against", metavar="METRIC", help="The log's metric that is the old verdict.")
+@click.option("--against", metavar="METRIC",
+              help="The old verdict: a metric of the log, or a table's score column.")  # fmt: skip
 @click.option("--cluster", help="The resampling unit [the scheme's].")
 @click.option("--level", type=float, default=0.95, help="Confidence level [0.95].")
 @click.option("--show", type=click.IntRange(0), default=10, help="Changed replies to list [10].")
@@ -56,18 +65,42 @@ def rescore(logs: tuple[str, ...], as_json: bool, show: int, **given: Any) -> No
     if given["metrics"]:
         cure = "The verdict of the log that is to be held: --against METRIC."
         raise InputError("--metric", "left out", cure=cure)
+    replies = read_asked_replies(logs, given)
+    asked = given["against"]
     found = compute(
-        read_asked_replies(logs, given),
+        replies,
         given["scheme"],
-        **{n: given[n] for n in ("against", "protocol", "old_protocol", "cluster", "level")},
+        against=_metric(replies, asked, given),
+        **{n: given[n] for n in ("protocol", "old_protocol", "cluster", "level")},
     )
+    if asked is not None:
+        found = replace(found, against=asked)
     if as_json:
         print(json.dumps(found.to_dict(), indent=1, ensure_ascii=False))
     else:
-        _show(found, show)
+        _show(found, show, replies)
 
 
-def _show(found: Rescore, most: int) -> None:
+def _metric(replies: Replies, asked: str | None, given: dict[str, Any]) -> str | None:
+    """Give the metric that is meant: by its name, or by the column that a table's score was in."""
+    from simtrack.analysis.fit_checks import score_columns
+
+    if given["old_protocol"] is not None:  # the analysis refuses both
+        return asked
+    if asked is None or asked in replies.verdicts or "value" not in replies.verdicts:
+        return asked
+    mapped = assignments("--map", given["columns"])
+    named = mapped.get("value", mapped.get("outcome"))
+    columns = (named,) if named else score_columns(replies.records.notes)
+    if asked in columns:
+        return "value"
+    there = [name for name in replies.verdicts if name != "value"]
+    taken = f" (taken from the column {', '.join(columns)})" if columns else ""
+    rule = f"one of the log's metrics: {', '.join((*there, f'value{taken}'))}"
+    raise InputError("--against", rule, repr(asked))
+
+
+def _show(found: Rescore, most: int, replies: Replies) -> None:
     from simtrack.report.table import Table, number
 
     heads = ("view", "replies", "old rate", "new rate", "both", "only old", "only new", "neither",
@@ -83,6 +116,8 @@ def _show(found: Rescore, most: int) -> None:
         ))  # fmt: skip
     Table(f"{found.against} (old) against {found.scheme} (new):", heads, rows,
           frozenset(("view",))).show()  # fmt: skip
+    whole = _texts(replies) if most else {}
+    first = next((row for row in found.rows if row.changes), None)
     for row in found.rows:
         if row.without_old or row.without_new:
             where = f" [{row.view}]" if row.view else ""
@@ -92,12 +127,34 @@ def _show(found: Rescore, most: int) -> None:
             print()
             head = f"{row.view}: " if row.view else ""
             print(head + comparison_text(row.comparison))
+        if most and row is first:
+            print(_LEGEND)
         for change in row.changes[:most]:
             name = ", ".join(f"{k} {v}" for k, v in change.labels.items() if k != "source")
-            line = f"  {change.old} → {change.new} {change.outcome}: {name}: {change.last_line!r}"
+            line = f"  {change.old} → {change.new} {change.outcome}: {name}: {_end(change, whole)}"
             print(line[:_WIDTH] + ("…" if len(line) > _WIDTH else ""))
         if len(row.changes) > most:
             print(f"  and {len(row.changes) - most} more (--show, --json)")
     for note in found.notes:
         tell("Note", note)
     print("McNemar's test takes replies as independent; the sign-flip test takes clusters.")
+
+
+def _texts(replies: Replies) -> dict[frozenset[tuple[str, str]], set[str]]:
+    """Give the whole replies by the labels that name them in a list of changes."""
+    columns = {n: replies.records.factors[n].values() for n in _NAMING if n in
+               replies.records.factors}  # fmt: skip
+    found: dict[frozenset[tuple[str, str]], set[str]] = {}
+    for row, text in enumerate(replies.texts):
+        if text is not None:
+            labels = ((name, values[row]) for name, values in columns.items())
+            key = frozenset((name, label) for name, label in labels if label is not None)
+            found.setdefault(key, set()).add(text.rstrip())
+    return found
+
+
+def _end(change: Change, whole: dict[frozenset[tuple[str, str]], set[str]]) -> str:
+    """Show the last line of a reply, marked where it is not all of it."""
+    texts = whole.get(frozenset(change.labels.items()), set())
+    cut = bool(change.last_line) and bool(texts) and change.last_line not in texts
+    return ("…" if cut else "") + repr(change.last_line)
