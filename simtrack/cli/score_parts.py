@@ -124,7 +124,7 @@ def _chance(found: Comparison) -> str:
             return f"{shown} (a certain upper bound, see the notes)"
         return f"{shown} (Monte Carlo, standard error {test.mcse:.1g})"
     short = f" = {test.exact}" if 1 < test.exact.denominator <= SHORT else ""
-    return f"{shown}{short} (exact; no smaller than {float(test.floor):.2g} is possible)"
+    return f"{shown}{short} (exact; no smaller than {float(test.floor):.6g} is possible)"
 
 
 def signed(value: float | None) -> str:

@@ -222,6 +222,11 @@ def _csv(path: Path, content: Content, label: str, request: Request) -> Records:
         if request.map or is_table:
             raise
         raise UnknownFormat(f"{label}: {_PROSE}") from None
+    except DataError as error:
+        if request.map or is_table:
+            raise
+        why = str(error).removeprefix(f"{label}: ")
+        raise UnknownFormat(f"{label}: no table of scores: {why}") from None
 
 
 def _from_table(table: tables.Table, request: Request) -> Records:

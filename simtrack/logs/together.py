@@ -129,9 +129,10 @@ def _trials_alone(parts: list[Part[Found]]) -> tuple[list[Part[Found]], list[str
 
 def _refusal(refused: Sequence[tuple[str, str]], files: int) -> str:
     """Put the refusals into one line; beyond a few, say where the others are listed."""
+    rest = "" if files == len(refused) else " The other files alone: --skip-refused."
     if len(refused) == 1:
-        return refused[0][1]
+        return refused[0][1] + rest
     told = told_together(refused, _MOST_NAMED)
     more = f" | {len(told) - _MOST_TOLD} more reasons: simtrack scan lists all"
     head = f"{len(refused)} of {files} files are refused. "
-    return head + " | ".join(told[:_MOST_TOLD]) + (more if len(told) > _MOST_TOLD else "")
+    return head + " | ".join(told[:_MOST_TOLD]) + (more if len(told) > _MOST_TOLD else "") + rest

@@ -186,3 +186,16 @@ def test_a_repeated_trial_in_a_table_is_noted(tmp_path):
     path.write_text("unit,epoch,value\na,1,1\na,1,1\nb,1,0\n")
     notes = read_logs(path).notes
     assert any("1 trial repeats another in unit, repetition" in note for note in notes)
+
+
+def test_settings_beside_logs_are_no_tables_and_are_told(tmp_path):
+    (tmp_path / "a.csv").write_text("task,passed\na,1\nb,0\n", encoding="utf-8")
+    (tmp_path / "p.toml").write_text("# a, comment\nencoding = 1\n", encoding="utf-8")
+    records = read_logs(tmp_path)
+    assert len(records) == 2
+    assert any(note.startswith("p.toml: no table of scores: line 2") for note in records.notes)
+    with pytest.raises(DataError, match=r"p\.toml: no table of scores: line 2 has 1 cells"):
+        read_logs(tmp_path / "p.toml")
+    (tmp_path / "b.csv").write_text("task,passed\na,1,2\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"b\.csv: line 2 .*The other files alone: --skip-refused"):
+        read_logs(tmp_path)
