@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simtrack.analysis.monitor_flags import with_flags
+from simtrack.analysis.monitor_looks import (
+    Look,
+    LookMethod,
+    about_looks,
+    as_typed,
+    planned_looks,
+)
 from simtrack.analysis.monitor_words import ROW, assumed, said_order, taken_together
 from simtrack.analysis.scope import factor_of, find_factor, has_metrics, nested, prepared
 from simtrack.counts import natural_order
 from simtrack.errors import DataError, InputError
+from simtrack.estimands import Estimand
 from simtrack.inference.betting import betting_sequence
 from simtrack.inference.confidence_sequence import (
     ConfidenceSequence,
@@ -21,27 +30,12 @@ from simtrack.inference.confidence_sequence import (
     bernoulli_sequence,
     e_process,
 )
-from simtrack.inference.group_sequential import GroupSequential, group_sequential
-from simtrack.inference.signflip import sign_flip
-from simtrack.inference.special import beta_cdf, t_cdf
+from simtrack.inference.group_sequential import GroupSequential
 from simtrack.options import Alternative, BoundaryKind
 from simtrack.records import Records, scored_rows
-from simtrack.validate import integer, open_unit
+from simtrack.validate import open_unit
 
 __all__ = ["Look", "Monitor", "monitor"]
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """A planned look: how many clusters, the p-value then, and what it must reach.
-
-    `pvalue` is None where the look has not been reached, or a test is not possible.
-    """
-
-    clusters: int
-    pvalue: float | None
-    nominal: float
-    crossed: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +45,7 @@ class Monitor:
     Attributes
     ----------
     what : str
-        "rate", "mean score", either as "mean ... of" clusters, or "difference".
+        "rate", "mean score" or an estimand, each as "mean ... of" clusters; or "difference".
     levels : pair of str, or empty
         First minus second.
     unit : str
@@ -62,6 +56,9 @@ class Monitor:
     null : float or None
     plan : GroupSequential or None
     looks : tuple of Look
+    looks_method : str or None
+        What p is at planned looks: "binomial" of trials of 0 or 1, "bounded-mean" of other steps
+        (Gaffke), "sign-flip" of differences.
     left_out : int
         Trials without a score, or pairs without a partner.
     notes : tuple of str
@@ -75,8 +72,16 @@ class Monitor:
     null: float | None
     plan: GroupSequential | None
     looks: tuple[Look, ...]
+    looks_method: LookMethod | None
     left_out: int
     notes: tuple[str, ...]
+
+    def null_left_at(self) -> int | None:
+        """Give the first step at which the interval leaves the null out; None if it holds it."""
+        if self.null is None:
+            return None
+        out = (self.sequence.low > self.null) | (self.sequence.high < self.null)
+        return int(self.sequence.trials[np.argmax(out)]) if out.any() else None
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain data with a schema id."""
@@ -94,9 +99,12 @@ class Monitor:
             "what": self.what,
             "levels": list(self.levels),
             "unit": self.unit,
+            "null": self.null,
+            "null_left_at": self.null_left_at(),
             "sequence": self.sequence.to_dict(),
             "evidence": evidence,
             "plan": self.plan.to_dict() if self.plan else None,
+            "looks_method": self.looks_method,
             "looks": [
                 {"clusters": x.clusters, "pvalue": x.pvalue, "nominal": x.nominal,
                  "crossed": x.crossed}
@@ -114,12 +122,13 @@ def monitor(
     factor: str | None = None,
     cluster: str | None = None,
     order: str | None = None,
+    estimand: Estimand | str | None = None,
     null: float | None = None,
-    alternative: Alternative = "two-sided",
+    alternative: Alternative | None = None,
     alpha: float = 0.05,
     planned: int | None = None,
-    looks: int = 3,
-    boundary: BoundaryKind = "obrien-fleming",
+    looks: int | None = None,
+    boundary: BoundaryKind | None = None,
 ) -> Monitor:
     """What may be said now, at every look at once?
 
@@ -137,22 +146,25 @@ def monitor(
         What one step is; "row" takes trials as they are.
     order : str, optional
         The column by which trials came (numbers or natural order of labels).
+    estimand : Estimand or its name, optional
+        What is a success among which trials; of codes of a scheme it must be named. Trials that
+        it is not asked of make no step.
     null : float, optional
         The rate to bet against.
-    alternative
-        Of the evidence alone.
+    alternative : optional
+        Of the evidence alone, so only with a null [two-sided].
     alpha
         Of each statement: interval, evidence and planned boundary each err with this chance.
     planned, looks, boundary
-        The planned number of clusters, and the looks at equal shares of it, for a boundary on
-        two-sided p-values: sign flips of differences, the binomial law of trials against the null,
-        t(G-1) of cluster means against it.
+        The planned number of clusters, and the looks [3] at equal shares of it, for a boundary
+        [obrien-fleming] on two-sided p-values: sign flips of differences; of trials of 0 or 1 the
+        binomial law against the null; of other steps Gaffke's extension of that law.
 
     Raises
     ------
     InputError, DataError
-        Several metrics; several models or arms that are not compared; no score, or one outside
-        [0, 1].
+        Several metrics or views; several models or arms that are not compared; codes of a scheme
+        without an estimand; no score, or one outside [0, 1]; options that nothing would use.
 
     Notes
     -----
@@ -166,6 +178,9 @@ def monitor(
     ConfidenceSequence(40 trials: 0.7500, 0.5125 to 0.9154)
     """
     open_unit("alpha", alpha)
+    if null is not None:
+        open_unit("null", null)
+    _used(levels, factor, null, alternative, planned, looks, boundary)
     records, unit = prepared(records, cluster)
     if has_metrics(records) and len(records.factors["metric"].compact().levels) > 1:
         names = ", ".join(records.factors["metric"].compact().levels)
@@ -179,28 +194,37 @@ def monitor(
     records, unit = nested(records, unit, () if column is None else (column,))
     keep = scored_rows(records)
     lost = int((~keep).sum()) + records.losses.total()
-    rows = _in_order(records.take(keep), order)
+    rows, name, flagged = with_flags(records.take(keep), estimand)
+    rows = _in_order(rows, order)
     values = _values(rows)
-    notes = [*records.notes, said_order(order), *together]
+    notes = [*records.notes, said_order(order), *together, *flagged]
+    method: LookMethod
     if levels is not None and column is not None:
-        steps, dropped = _paired(rows, values, unit, levels, column)
-        what, lost = "difference", lost + dropped
+        exact, dropped = _paired(rows, values, unit, levels, column)
+        steps = np.array([float(step) for step in exact])
+        what = "difference" if name is None else f"difference in {name}"
+        lost, method = lost + dropped, "sign-flip"
         sequence = betting_sequence(steps, low=-1.0, high=1.0, alpha=alpha)
         step = unit
     else:
         steps, step = _steps(rows, values, unit)
+        exact = steps.tolist()
         binary = step == ROW and bool(np.isin(steps, (0.0, 1.0)).all())
-        what = "rate" if bool(np.isin(values, (0.0, 1.0)).all()) else "mean score"
+        method = "binomial" if binary else "bounded-mean"
+        flags = bool(np.isin(values, (0.0, 1.0)).all())
+        what = name or ("rate" if flags else "mean score")
         what = what if step == ROW else f"mean {what} of {step}s"
         sequence = (bernoulli_sequence if binary else betting_sequence)(steps, alpha=alpha)
     notes += assumed(rows, values, step, lost, levels)
     evidence = _evidence(steps, step, null, alternative, levels, notes)
+    plan: GroupSequential | None = None
+    judged: tuple[Look, ...] = ()
     if planned is not None:
-        notes.append(
-            f"planned looks are two-sided and err with {alpha:g} themselves, beside the interval: "
-            "say in advance which of them stops the study"
-        )
-    plan, planned_looks = _planned(steps, null, levels, planned, looks, boundary, alpha)
+        plan, judged = planned_looks(
+            exact, null, method, planned, 3 if looks is None else looks,
+            boundary or "obrien-fleming", alpha,
+        )  # fmt: skip
+        notes += about_looks(method, alpha, len(exact), planned)
     return Monitor(
         what,
         tuple(levels or ()),
@@ -209,10 +233,34 @@ def monitor(
         evidence,
         null,
         plan,
-        planned_looks,
+        judged,
+        None if plan is None else method,
         lost,
         tuple(dict.fromkeys((*notes, *sequence.notes))),
     )
+
+
+def _used(
+    levels: tuple[str, str] | None,
+    factor: str | None,
+    null: float | None,
+    alternative: Alternative | None,
+    planned: int | None,
+    looks: int | None,
+    boundary: BoundaryKind | None,
+) -> None:
+    """Refuse options that nothing would use."""
+    if levels is not None and null is not None:
+        raise InputError("null", "left out with two levels to compare (0 is tested)", null)
+    if levels is None and factor is not None:
+        raise InputError("factor", "given with two levels to compare", factor)
+    if null is None and alternative is not None:
+        raise InputError("alternative", "given with a null to bet against", alternative)
+    for name, value in (("looks", looks), ("boundary", boundary)):
+        if planned is None and value is not None:
+            raise InputError(name, "given with the planned number of clusters", value)
+    if planned is not None and levels is None and null is None:
+        raise InputError("planned", "given with a null or two levels to test", planned)
 
 
 def _values(rows: Records) -> NDArray[np.float64]:
@@ -258,23 +306,27 @@ def _steps(
     if unit == ROW or sizes.max(initial=0) <= 1:
         return values, ROW
     means, _ = _means(values, factor.codes, np.ones(values.size, dtype=bool))
-    return means, unit
+    return np.array([float(mean) for mean in means]), unit
 
 
 def _means(
     values: NDArray[np.float64], codes: NDArray[np.int32], of: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], list[int]]:
-    """Average by cluster, in the order in which the last trial of each came."""
+) -> tuple[list[Fraction | float], list[int]]:
+    """Average by cluster, in the order in which the last trial of each came.
+
+    Means of scores as typed are exact, so that equal sizes are ties and counted quickly.
+    """
+    typed = {value: as_typed(value) for value in set(values.tolist())}
     last: dict[int, int] = {}
-    total: dict[int, float] = {}
+    total: dict[int, Fraction | float] = {}
     count: dict[int, int] = {}
     for row in np.flatnonzero(of & (codes >= 0)).tolist():
         code = int(codes[row])
         last[code] = row
-        total[code] = total.get(code, 0.0) + float(values[row])
+        total[code] = total.get(code, 0) + typed[float(values[row])]
         count[code] = count.get(code, 0) + 1
     ids = sorted(last, key=lambda code: last[code])
-    return np.array([total[k] / count[k] for k in ids], dtype=np.float64), ids
+    return [total[k] / count[k] for k in ids], ids
 
 
 def _paired(
@@ -283,7 +335,7 @@ def _paired(
     unit: str,
     levels: tuple[str, str],
     factor: str,
-) -> tuple[NDArray[np.float64], int]:
+) -> tuple[list[Fraction | float], int]:
     """Give one difference a cluster that has both levels, when the later one was complete."""
     column = rows.factors[factor]
     codes = rows.factors[unit].codes
@@ -292,20 +344,20 @@ def _paired(
         here = column.codes == column.code_of(level, "level")
         means, ids = _means(values, codes, here)
         last = {int(codes[row]): row for row in np.flatnonzero(here & (codes >= 0)).tolist()}
-        sides.append((dict(zip(ids, means.tolist(), strict=True)), last))
+        sides.append((dict(zip(ids, means, strict=True)), last))
     (first, last_a), (second, last_b) = sides
     both = sorted(set(first) & set(second), key=lambda k: max(last_a[k], last_b[k]))
     if not both:
         raise DataError(f"no {unit} has a score of both {levels[0]} and {levels[1]}.")
     dropped = len(set(first) ^ set(second))
-    return np.array([first[k] - second[k] for k in both]), dropped
+    return [first[k] - second[k] for k in both], dropped
 
 
 def _evidence(
     steps: NDArray[np.float64],
     step: str,
     null: float | None,
-    alternative: Alternative,
+    alternative: Alternative | None,
     levels: Sequence[str] | None,
     notes: list[str],
 ) -> EProcess | None:
@@ -314,52 +366,7 @@ def _evidence(
     if levels is not None or step != ROW or not np.isin(steps, (0.0, 1.0)).all():
         notes.append(
             "no e-value: steps are not trials of 0 or 1; the interval says which means are refuted"
+            + ("" if alternative is None else f", and {alternative} (alternative) is not used")
         )
         return None
-    return e_process(steps, null, alternative=alternative)
-
-
-def _planned(
-    steps: NDArray[np.float64],
-    null: float | None,
-    levels: Sequence[str] | None,
-    planned: int | None,
-    looks: int,
-    boundary: BoundaryKind,
-    alpha: float,
-) -> tuple[GroupSequential | None, tuple[Look, ...]]:
-    if planned is None:
-        return None, ()
-    total = integer("planned", planned, 2)
-    integer("looks", looks, 1, min(20, total))
-    if levels is None and null is None:
-        raise InputError("planned", "given with a null or two levels to test", planned)
-    at = sorted({max(round(total * (k + 1) / looks), 1) for k in range(looks)})
-    plan = group_sequential([n / total for n in at], alpha=alpha, kind=boundary)
-    found = []
-    for number, n in enumerate(at, 1):
-        pvalue = None
-        if n <= steps.size:
-            pvalue = _own_test(steps[:n], null if levels is None else None)
-        crossed = pvalue is not None and plan.rejects(number, pvalue)
-        found.append(Look(n, pvalue, plan.nominal[number - 1], crossed))
-    return plan, tuple(found)
-
-
-def _own_test(steps: NDArray[np.float64], null: float | None) -> float | None:
-    """Test the steps so far: differences by sign flips, 0/1 by twice a binomial tail.
-
-    Means of clusters are tested by t(G-1).
-    """
-    if null is None:
-        return float(sign_flip(steps.tolist()).pvalue)
-    if np.isin(steps, (0.0, 1.0)).all():
-        passes, n = int(steps.sum()), steps.size
-        above = beta_cdf(null, passes, n - passes + 1.0) if passes else 1.0
-        below = 1.0 - beta_cdf(null, passes + 1.0, n - passes) if passes < n else 1.0
-        return min(1.0, 2.0 * min(above, below))
-    spread = float(steps.std(ddof=1)) if steps.size > 1 else 0.0
-    if spread == 0.0:
-        return None
-    t = (float(steps.mean()) - null) / (spread / math.sqrt(steps.size))
-    return 2.0 * t_cdf(-abs(t), steps.size - 1.0)
+    return e_process(steps, null, alternative=alternative or "two-sided")

@@ -9,10 +9,18 @@ from simtrack.analysis.scope import nested, telling
 from simtrack.errors import InputError
 from simtrack.records import Records
 
-__all__ = ["ROW", "assumed", "said_order", "taken_together"]
+__all__ = ["REPEATED", "ROW", "assumed", "said_order", "taken_together"]
 
 #: A cluster of its own for every row.
 ROW = "row"
+#: What is wrong with rows as steps where tasks repeat: a warning, as no promise is left.
+REPEATED = (
+    "tasks repeat, and with row as the step repeats of one task are taken as independent trials, "
+    "which they are not: neither the interval nor an e-value or p keeps its promise. Leave out "
+    "--cluster row, or name the column of tasks"
+)
+#: What trials repeat, if they do: ids, and without them what else may stand for a task.
+_IDS = ("unit", "cluster", "scenario", "task")
 
 
 def said_order(order: str | None) -> str:
@@ -49,10 +57,7 @@ def assumed(
         said = ["it holds if the order of trials has nothing to do with how hard they are: put "
                 "tasks in random order"]  # fmt: skip
         if _ids_repeat(rows):
-            said.append(
-                "ids repeat, and trials of one id go together: with row as the step neither the "
-                "interval nor any p-value keeps its promise"
-            )
+            said.insert(0, REPEATED)
     else:
         said = [
             f"one step is one {step}, and all weigh alike: put them in random order, and look when "
@@ -73,9 +78,17 @@ def assumed(
 
 
 def _ids_repeat(rows: Records) -> bool:
-    """Whether several trials are of one id (of one task)."""
-    if "unit" not in rows.factors:
-        return False
-    within, name = nested(rows, "unit", ())
-    codes = within.factors[name].codes
-    return bool((np.bincount(codes[codes >= 0], minlength=1) > 1).any())
+    """Whether several trials are of one id: of one task, scenario or cluster if there are no ids.
+
+    A column that is the same for all rows names the benchmark and no task of it.
+    """
+    for column in _IDS:
+        if column in rows.factors:
+            within, name = nested(rows, column, ())
+            factor = within.factors[name].compact()
+            sizes = np.bincount(factor.codes[factor.codes >= 0], minlength=1)
+            if column == "unit":
+                return bool((sizes > 1).any())
+            if (sizes > 1).any() and sizes.size > 1:
+                return True
+    return False

@@ -19,12 +19,26 @@ _EPILOG = """\b
 Examples:
   simtrack monitor running.jsonl --metric acc --null 0.5 --figure band.png
   simtrack monitor a.eval b.eval --compare model-a model-b --planned 60 --looks 3
+  simtrack monitor scored.csv --where view=strict --estimand adherence --cluster scenario
 \b
-The interval holds at every look at once, with no plan of looks. With --planned, a boundary for
-looks that were planned is held against p-values as well: narrower, if you keep to the plan. Each
-of both errs with --alpha; say in advance which of them stops the study.
+running.jsonl holds one trial a line, in the order in which they came:
+  {"id": "q17", "score": 1}
+with "model", "metric" and other columns if you have them. Any log that score reads will do.
+\b
+The interval holds at every look at once, with no plan of looks. An e-value is given of single
+trials of 0 or 1 alone: where tasks are tried several times a step is the mean of a task, which has
+an interval but no e-value. With --planned, p-values are held against a boundary for looks that
+were planned as well: a study that keeps to its plan may stop sooner by them. The p is the binomial
+one of single trials of 0 or 1, Gaffke's of other steps (the binomial one extended to scores in
+[0, 1]), and that of sign flips with --compare. The interval errs with --alpha, the boundary with
+about --alpha: say in advance which of them stops the study.
 """
 _SHOWN, _LOG_MOST = 8, 700.0
+_P_OF = {
+    "binomial": "exact binomial:",
+    "bounded-mean": "mean of scores in [0, 1] (Gaffke):",
+    "sign-flip": "sign flips of differences:",
+}
 
 
 @click.command(epilog=_EPILOG)
@@ -33,13 +47,15 @@ _SHOWN, _LOG_MOST = 8, 700.0
 @click.option("--factor", help="The column that they are levels of [found by the levels].")
 @click.option("--cluster", help="What one step is; row: trials as they are [the id].")
 @click.option("--order", help="The column by which trials came [the order of the file].")
-@click.option("--null", type=float, help="A rate to bet against: e-value and anytime p.")
-@click.option("--alternative", type=click.Choice(get_args(Alternative)), default="two-sided",
-              help="Which rates are bet on [two-sided].")  # fmt: skip
+@click.option("--estimand", help="A success among which trials: needed for codes of a scheme.")
+@click.option("--null", type=float,
+              help="A rate to bet against; e-value and anytime p if no task repeats.")  # fmt: skip
+@click.option("--alternative", type=click.Choice(get_args(Alternative)),
+              help="Which rates the e-value bets on [two-sided].")  # fmt: skip
 @click.option("--alpha", type=float, default=0.05, help="Of each statement, at all looks [0.05].")
 @click.option("--planned", type=int, help="Planned number of clusters, for planned looks.")
-@click.option("--looks", type=int, default=3, help="Planned looks, at equal shares [3].")
-@click.option("--boundary", type=click.Choice(get_args(BoundaryKind)), default="obrien-fleming",
+@click.option("--looks", type=int, help="Planned looks, at equal shares [3].")
+@click.option("--boundary", type=click.Choice(get_args(BoundaryKind)),
               help="Shape of the boundary, or how alpha is spent [obrien-fleming].")  # fmt: skip
 @click.option("--figure", type=click.Path(dir_okay=False), help="Draw to a .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
@@ -63,18 +79,24 @@ def monitor(logs: tuple[str, ...], as_json: bool, figure: str | None, **given: A
             print(f"Figure: {figure}")
 
 
-_PASSED = ("factor", "cluster", "order", "null", "alternative", "alpha", "planned", "looks",
-           "boundary")  # fmt: skip
+_PASSED = ("factor", "cluster", "order", "estimand", "null", "alternative", "alpha", "planned",
+           "looks", "boundary")  # fmt: skip
 
 
 def _show(found: Monitor) -> None:
+    from simtrack.analysis.monitor_words import REPEATED
     from simtrack.report.table import Table, number
 
     s = found.sequence
-    title = found.what if not found.levels else f"{found.levels[0]} minus {found.levels[1]}"
+    title = found.what
+    if found.levels:
+        of = "" if title == "difference" else f"{title}, "
+        title = f"{of}{found.levels[0]} minus {found.levels[1]}"
     rows: list[tuple[str, ...]] = []
     evidence = found.evidence
-    for k in _chosen(len(s)):
+    at_first = evidence.rejected_at(s.alpha) if evidence is not None else found.null_left_at()
+    shown = _chosen(len(s), at_first)
+    for k in shown:
         cells: tuple[str, ...] = (
             str(s.trials[k]),
             number(s.mean[k]),
@@ -91,10 +113,19 @@ def _show(found: Monitor) -> None:
     heads: tuple[str, ...] = (steps, "so far", "low", "high")
     heads += ("e-value", "anytime p") if evidence is not None else ()
     Table(f"{title}, {100 * (1 - s.alpha):g} % at all looks together:", heads, rows).show()
+    print(_read(len(shown), len(s), steps))
     if evidence is not None:
-        at_first = evidence.rejected_at(s.alpha)
+        print(f"An e-value of {1 / s.alpha:g} (1/alpha) rejects the null for good, whenever it is "
+              "reached.")  # fmt: skip
         told = f"rejected at trial {at_first}" if at_first else "not rejected so far"
         print(f"Null {found.null:g} ({evidence.alternative}): {told}.")
+    elif found.null is not None:
+        told = (
+            f"outside the interval since {steps[:-1]} {at_first}"
+            if at_first
+            else ("within the interval so far")
+        )
+        print(f"Null {found.null:g} (no e-value): {told}.")
     if found.plan is not None:
         print()
         looks: list[tuple[str, ...]] = [
@@ -102,12 +133,12 @@ def _show(found: Monitor) -> None:
              _said(x, x is found.looks[-1]))
             for x in found.looks
         ]  # fmt: skip
-        Table(f"Planned looks, {found.plan.kind}:",
+        Table(f"Planned looks, {found.plan.kind}, p: {_P_OF[found.looks_method or '']}",
               (steps, "p must reach", "p", "says"), looks, frozenset(("says",))).show()  # fmt: skip
     if found.left_out:
         print(f"Left out: {found.left_out} trials or pairs without a score")
     for note in found.notes:
-        print(f"Note: {note}")
+        print(f"Warning: {note}" if note == REPEATED else f"Note: {note}")
 
 
 def _said(look: Look, last: bool) -> str:
@@ -118,11 +149,17 @@ def _said(look: Look, last: bool) -> str:
     return "end, not reached" if last else "go on"
 
 
-def _chosen(n: int) -> list[int]:
-    """Show the first, the last, and some between."""
+def _read(shown: int, steps: int, unit: str) -> str:
+    some = f"{shown} of {steps} {unit} are shown (all: --json); " if shown < steps else ""
+    return f"{some}low and high are the narrowest so far (running intersections)."
+
+
+def _chosen(n: int, also: int | None = None) -> list[int]:
+    """Show the first, the last, and some between; and the step that told most."""
     if n <= _SHOWN:
         return list(range(n))
-    return sorted({round(k * (n - 1) / (_SHOWN - 1)) for k in range(_SHOWN)})
+    spread = {round(k * (n - 1) / (_SHOWN - 1)) for k in range(_SHOWN)}
+    return sorted(spread | ({also - 1} if also else set()))
 
 
 def _draw(found: Monitor, figure: str) -> None:

@@ -46,7 +46,7 @@ def test_text_and_figure(simtrack, running, tmp_path) -> None:
                     "--figure", "band.svg")  # fmt: skip
     assert done.code == 0
     assert "rate, 95 % at all looks together:" in done.out
-    assert "Planned looks, obrien-fleming:" in done.out
+    assert "Planned looks, obrien-fleming, p: exact binomial:" in done.out
     assert (tmp_path / "band.svg").read_text("utf-8").startswith("<?xml")
     again = (tmp_path / "band.svg").read_bytes()
     simtrack("monitor", str(path), "--null", "0.5", "--planned", "40", "--figure", "band.svg")
@@ -131,7 +131,13 @@ def test_means_of_clusters_are_no_trials_even_if_all_are_0_or_1() -> None:
 def test_rows_of_repeated_ids_keep_no_promise_and_say_so() -> None:
     rows = {"unit": ["a", "a", "b", "b"], "value": [1, 1, 0, 0]}
     found = monitor(Records.from_columns(rows), cluster="row")
-    assert any("keeps its promise" in note for note in found.notes)
+    assert any("taken as independent trials, which they are not" in x for x in found.notes)
+    named = {"task": ["a", "a", "b", "b"], "value": [1, 1, 0, 0]}
+    found = monitor(Records.from_columns(named), cluster="row")
+    assert any("taken as independent trials" in note for note in found.notes)
+    one = {"task": ["bench"] * 4, "value": [1, 1, 0, 0]}
+    found = monitor(Records.from_columns(one), cluster="row")
+    assert not any("taken as independent trials" in note for note in found.notes)
 
 
 def test_trials_without_a_score_are_bounded() -> None:
@@ -147,4 +153,101 @@ def test_the_last_planned_look_does_not_say_go_on(simtrack, running) -> None:
     done = simtrack("monitor", str(path), "--null", "0.7", "--planned", "40", "--looks", "2")
     assert done.out.count("go on") == 1
     assert "end, not reached" in done.out
-    assert "err with 0.05 themselves" in done.out
+    assert "err with about 0.05 together" in done.out
+
+
+def _tasks(tmp_path, passes: int):
+    """Five tasks, three trials each."""
+    scores = [int(k < passes) for k in range(15)]
+    path = tmp_path / f"tasks{passes}.jsonl"
+    rows = [{"id": f"t{k // 3}", "epoch": k % 3, "score": v} for k, v in enumerate(scores)]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return str(path)
+
+
+def test_more_passes_never_give_a_greater_p_at_a_planned_look(simtrack, tmp_path) -> None:
+    found = []
+    for passes in (15, 14, 13, 12, 11, 10):
+        done = simtrack("monitor", _tasks(tmp_path, passes), "--null", "0.5", "--planned", "5",
+                        "--looks", "1", "--json")  # fmt: skip
+        assert done.json["looks_method"] == "bounded-mean"
+        found.append(done.json["looks"][0]["pvalue"])
+    assert found == sorted(found)
+    assert found[0] == pytest.approx(2 / 32, rel=1e-14)
+    assert not any("err with 0.05 themselves" in note for note in done.json["notes"])
+    said = simtrack("monitor", _tasks(tmp_path, 14), "--null", "0.5", "--planned", "5").out
+    assert "p: mean of scores in [0, 1] (Gaffke):" in said
+    assert "Null 0.5 (no e-value): within the interval so far." in said
+
+
+def test_a_null_that_is_no_rate_is_refused_whatever_a_step_is(simtrack, running, tmp_path) -> None:
+    wanted = "null must be strictly between 0 and 1, got 50.0. Did you mean 0.5?"
+    for path in (str(running[0]), _tasks(tmp_path, 14)):
+        for more in ((), ("--planned", "5")):
+            done = simtrack("monitor", path, "--null", "50", *more)
+            assert (done.code, wanted in done.err) == (2, True)
+
+
+def test_codes_of_a_scheme_are_monitored_by_a_named_estimand(simtrack, tmp_path) -> None:
+    from tests.cli.conftest import LOGS
+
+    simtrack("score", str(LOGS / "stage_replies.eval"), "--scheme", "stageif", "-o", "scored.csv")
+    done = simtrack("monitor", "scored.csv", "--where", "view=strict", "--cluster", "scenario")
+    assert done.code == 2
+    assert "is no code of plain (FAIL, PASS). Name an estimand of its scheme" in done.err
+    done = simtrack("monitor", "scored.csv", "--estimand", "adherence")
+    assert "view must be one" in done.err
+    how = ("--where", "view=strict", "--estimand", "adherence", "--null", "0.5", "--json")
+    done = simtrack("monitor", "scored.csv", *how, "--cluster", "scenario")
+    assert (done.json["what"], len(done.json["sequence"]["mean"])) == (
+        "mean adherence of scenarios", 6,
+    )  # fmt: skip
+    done = simtrack("monitor", "scored.csv", *how, "--cluster", "row")
+    # As score counts it: 14 of 48.
+    assert len(done.json["sequence"]["mean"]) == 48
+    assert done.json["sequence"]["mean"][-1] == pytest.approx(14 / 48)
+    assert any("asked of 48 of 60 scored trials" in note for note in done.json["notes"])
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        (("--alternative", "greater"), "alternative must be given with a null to bet against"),
+        (("--looks", "4"), "looks must be given with the planned number of clusters"),
+        (("--boundary", "pocock"), "boundary must be given with the planned number of clusters"),
+        (("--factor", "model"), "factor must be given with two levels to compare"),
+        (("--compare", "a", "b", "--null", "0.5"), "null must be left out with two levels"),
+    ],
+)  # fmt: skip
+def test_options_that_nothing_would_use_are_refused(simtrack, running, options, wanted) -> None:
+    done = simtrack("monitor", str(running[0]), *options)
+    assert done.code == 2
+    assert wanted in done.err
+
+
+def test_what_came_after_the_last_planned_look_is_not_judged_and_said(simtrack, running) -> None:
+    done = simtrack("monitor", str(running[0]), "--null", "0.5", "--planned", "5")
+    assert "40 steps have come, but planned looks judge the first 5 alone" in done.out
+
+
+def test_the_step_that_rejects_is_a_row_and_the_limit_is_named(simtrack, tmp_path) -> None:
+    rows = [{"id": f"q{k}", "score": int(k % 5 != 0)} for k in range(200)]
+    (tmp_path / "long.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    done = simtrack("monitor", "long.jsonl", "--null", "0.5")
+    at = e_process([row["score"] for row in rows], 0.5).rejected_at(0.05)
+    assert any(line.split()[:1] == [str(at)] for line in done.out.splitlines())
+    assert "An e-value of 20 (1/alpha) rejects the null for good" in done.out
+    assert "of 200 trials are shown (all: --json); low and high are the narrowest" in done.out
+
+
+def test_repeats_taken_as_trials_are_a_warning_not_a_note(simtrack, tmp_path) -> None:
+    said = simtrack("monitor", _tasks(tmp_path, 14), "--null", "0.5", "--cluster", "row").out
+    assert "Warning: tasks repeat, and with row as the step" in said
+    assert "rejected at trial 7." in said
+    assert any(line.split()[:1] == ["7"] for line in said.splitlines())
+
+
+def test_help_shows_a_row_and_says_where_there_is_no_e_value(simtrack) -> None:
+    said = simtrack("monitor", "--help").out
+    assert '{"id": "q17", "score": 1}' in said
+    assert "has an interval but no e-value" in " ".join(said.split())
