@@ -215,7 +215,7 @@ def monitor(
         what = name or ("rate" if flags else "mean score")
         what = what if step == ROW else f"mean {what} of {step}s"
         sequence = (bernoulli_sequence if binary else betting_sequence)(steps, alpha=alpha)
-    notes += assumed(rows, values, step, lost, levels)
+    notes += assumed(rows, values, step, lost, levels, name)
     evidence = _evidence(steps, step, null, alternative, levels, notes)
     plan: GroupSequential | None = None
     judged: tuple[Look, ...] = ()

@@ -51,6 +51,7 @@ def assumed(
     step: str,
     lost: int,
     levels: tuple[str, str] | None,
+    estimand: str | None = None,
 ) -> list[str]:
     """Say what the statement rests on, and what trials without a score might have made of it."""
     if step == ROW:
@@ -68,7 +69,9 @@ def assumed(
             f"{lost} left out without a score: stopping early costs nothing, but why these lack a "
             "score must have nothing to do with how they would have been scored"
         )
-        if step == ROW and levels is None:
+        if estimand is not None:
+            said.append(f"of which of them {estimand} would have been asked is not looked up")
+        elif step == ROW and levels is None:
             total, n = float(values.sum()), values.size + lost
             said.append(
                 f"had they all failed or all passed, the mean would be {total / n:.4f} or "

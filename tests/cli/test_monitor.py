@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 
 import pytest
@@ -207,6 +208,24 @@ def test_codes_of_a_scheme_are_monitored_by_a_named_estimand(simtrack, tmp_path)
     assert len(done.json["sequence"]["mean"]) == 48
     assert done.json["sequence"]["mean"][-1] == pytest.approx(14 / 48)
     assert any("asked of 48 of 60 scored trials" in note for note in done.json["notes"])
+
+
+def test_trials_without_a_score_are_no_bound_of_an_estimand(simtrack) -> None:
+    from tests.cli.conftest import LOGS
+
+    simtrack("score", str(LOGS / "stage_replies.eval"), "--scheme", "stageif", "-o", "scored.csv")
+    with open("scored.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    rows[0].update(status="errored", outcome="", value="", reason="lost")
+    with open("lost.csv", "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    done = simtrack("monitor", "lost.csv", "--where", "view=strict", "--estimand", "adherence",
+                    "--cluster", "row", "--json")  # fmt: skip
+    assert (done.json["left_out"], len(done.json["sequence"]["mean"])) == (1, 47)
+    assert not any("had they all failed" in note for note in done.json["notes"])
+    assert any("adherence would have been asked" in note for note in done.json["notes"])
 
 
 @pytest.mark.parametrize(
