@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # the same names as in _FILES, which a test holds
     from simtrack.inference.bootstrap import bootstrap as bootstrap
     from simtrack.inference.bootstrap_law import BootstrapLaw as BootstrapLaw
     from simtrack.inference.bootstrap_result import BootstrapInterval as BootstrapInterval
+    from simtrack.inference.bounded_mean import bounded_mean_p as bounded_mean_p
     from simtrack.inference.cluster_contrasts import (
         ClusterContrasts as ClusterContrasts, cluster_contrasts as cluster_contrasts,
         contrast_table as contrast_table,
@@ -197,6 +198,7 @@ _FILES = {
     "bootstrap": "bootstrap",
     "bootstrap_law": "BootstrapLaw",
     "bootstrap_result": "BootstrapInterval",
+    "bounded_mean": "bounded_mean_p",
     "cluster_contrasts": "ClusterContrasts cluster_contrasts contrast_table",
     "cluster_difference": "cluster_difference",
     "cluster_rates": "cluster_t_rate logit_t",
