@@ -30,8 +30,12 @@ _OF_READINGS = ("metric", "outcome", "reason", "status")
 _COMPARED = ("model", "arm", "source", "task", "stage")
 
 
-def prepared(records: Records, cluster: str | None) -> tuple[Records, str]:
+def prepared(
+    records: Records, cluster: str | None, used: Sequence[str] = ()
+) -> tuple[Records, str]:
     """Give the table with a label for every metric, and the column that clusters are in.
+
+    Where units are taken as clusters, a note names a coarser column that is not `used` otherwise.
 
     Raises
     ------
@@ -41,7 +45,8 @@ def prepared(records: Records, cluster: str | None) -> tuple[Records, str]:
     records = _with_metrics(_with_scores(_with_rows(records, cluster)))
     if cluster is None:
         unit = default_cluster(records)
-        coarser = [n for n in _COARSER if unit == "unit" and _holds_several(records, n, unit)]
+        others = [n for n in _COARSER if n not in used] if unit == "unit" else []
+        coarser = [n for n in others if _holds_several(records, n, unit)]
         if coarser:
             note = f"clusters are units; --cluster {coarser[0]} takes units of one together"
             records = replace(records, notes=(*records.notes, note))

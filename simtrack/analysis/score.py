@@ -162,7 +162,7 @@ def score(
         cure = "Compare under as-failure and as-success."
         raise InputError("missing", "drop, as-failure or as-success in a comparison", missing,
                          cure=cure)  # fmt: skip
-    records, unit = prepared(records, cluster)
+    records, unit = prepared(records, cluster, (*by, factor or ""))
     asked = dict.fromkeys(find_factor(records, name) for name in by)
     names = tuple(asked) or telling(records, unit)
     records, unit = nested(records, unit, names)

@@ -155,7 +155,7 @@ def _scoped(table: Table, asked: _Question) -> tuple[Table, _Question, tuple[str
         if asked.factor is None:
             raise InputError("factor", "named for a table without rows")
         return table, asked, ()
-    records, cluster = prepared(table, asked.cluster)
+    records, cluster = prepared(table, asked.cluster, (*asked.by, asked.factor or ""))
     factor = asked.factor
     factor = find_factor(records, factor) if factor else factor_of(records, (asked.a, asked.b))
     by = tuple(dict.fromkeys(find_factor(records, name) for name in asked.by))

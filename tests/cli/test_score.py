@@ -372,6 +372,8 @@ def test_an_estimand_of_some_trials_shows_how_many(simtrack, tmp_path):
     assert "clusters are units; --cluster scenario takes units of one together" in found.out
     whole = simtrack("score", "coded.csv", "--estimand", "adherence", "--cluster", "scenario")
     assert "clusters are units" not in whole.out
+    grouped = simtrack("score", "coded.csv", "--estimand", "adherence", "--by", "scenario")
+    assert "clusters are units" not in grouped.out
 
 
 def test_what_cannot_be_sampled_is_no_cluster(simtrack, tmp_path):
