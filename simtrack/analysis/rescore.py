@@ -27,13 +27,17 @@ _OF_SCHEMES = frozenset({"status", "reason", "stage", "duty", "gold", "obligatio
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One reply whose verdict changed: what names it, both verdicts, its code and its last line."""
+    """One reply whose verdict changed: what names it, both verdicts, its code and its last line.
+
+    `is_cut` says that more of the reply stands before what `last_line` holds.
+    """
 
     labels: Mapping[str, str]
     old: int
     new: int
     outcome: str
     last_line: str
+    is_cut: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,11 +314,13 @@ def _change(
         if factor is not None and factor.codes[row] >= 0:
             labels[name] = factor.levels[factor.codes[row]]
     outcome = new.factors["outcome"]
-    lines = (text or "").rstrip().splitlines() or [""]
+    whole = (text or "").rstrip()
+    last = (whole.splitlines() or [""])[-1][-_SHOWN_CHARACTERS:]
     return Change(
         labels,
         int(old[row]),
         int(passed[row]),
         outcome.levels[outcome.codes[row]],
-        lines[-1][-_SHOWN_CHARACTERS:],
+        last,
+        last != whole,
     )

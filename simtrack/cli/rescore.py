@@ -21,7 +21,7 @@ from simtrack.cli.table_parts import tell
 from simtrack.errors import InputError
 
 if TYPE_CHECKING:
-    from simtrack.analysis.rescore import Change, Rescore
+    from simtrack.analysis.rescore import Rescore
     from simtrack.records import Replies
 
 _EPILOG = """\b
@@ -36,8 +36,6 @@ _WIDTH = 100
 _LEGEND = (
     "Changed, old → new verdict (1 passes, 0 does not) and new outcome: reply: last line (…: cut):"
 )
-#: The labels that a change is named by.
-_NAMING = ("source", "model", "unit", "repetition", "turn")
 #: A p-value below this is too small for a float.
 _LEAST = 1e-300
 
@@ -78,7 +76,7 @@ def rescore(logs: tuple[str, ...], as_json: bool, show: int, **given: Any) -> No
     if as_json:
         print(json.dumps(found.to_dict(), indent=1, ensure_ascii=False))
     else:
-        _show(found, show, replies)
+        _show(found, show)
 
 
 def _metric(replies: Replies, asked: str | None, given: dict[str, Any]) -> str | None:
@@ -100,7 +98,7 @@ def _metric(replies: Replies, asked: str | None, given: dict[str, Any]) -> str |
     raise InputError("--against", rule, repr(asked))
 
 
-def _show(found: Rescore, most: int, replies: Replies) -> None:
+def _show(found: Rescore, most: int) -> None:
     from simtrack.report.table import Table, number
 
     heads = ("view", "replies", "old rate", "new rate", "both", "only old", "only new", "neither",
@@ -116,7 +114,6 @@ def _show(found: Rescore, most: int, replies: Replies) -> None:
         ))  # fmt: skip
     Table(f"{found.against} (old) against {found.scheme} (new):", heads, rows,
           frozenset(("view",))).show()  # fmt: skip
-    whole = _texts(replies) if most else {}
     first = next((row for row in found.rows if row.changes), None)
     for row in found.rows:
         if row.without_old or row.without_new:
@@ -131,30 +128,11 @@ def _show(found: Rescore, most: int, replies: Replies) -> None:
             print(_LEGEND)
         for change in row.changes[:most]:
             name = ", ".join(f"{k} {v}" for k, v in change.labels.items() if k != "source")
-            line = f"  {change.old} → {change.new} {change.outcome}: {name}: {_end(change, whole)}"
+            end = ("…" if change.is_cut else "") + repr(change.last_line)
+            line = f"  {change.old} → {change.new} {change.outcome}: {name}: {end}"
             print(line[:_WIDTH] + ("…" if len(line) > _WIDTH else ""))
         if len(row.changes) > most:
             print(f"  and {len(row.changes) - most} more (--show, --json)")
     for note in found.notes:
         tell("Note", note)
     print("McNemar's test takes replies as independent; the sign-flip test takes clusters.")
-
-
-def _texts(replies: Replies) -> dict[frozenset[tuple[str, str]], set[str]]:
-    """Give the whole replies by the labels that name them in a list of changes."""
-    columns = {n: replies.records.factors[n].values() for n in _NAMING if n in
-               replies.records.factors}  # fmt: skip
-    found: dict[frozenset[tuple[str, str]], set[str]] = {}
-    for row, text in enumerate(replies.texts):
-        if text is not None:
-            labels = ((name, values[row]) for name, values in columns.items())
-            key = frozenset((name, label) for name, label in labels if label is not None)
-            found.setdefault(key, set()).add(text.rstrip())
-    return found
-
-
-def _end(change: Change, whole: dict[frozenset[tuple[str, str]], set[str]]) -> str:
-    """Show the last line of a reply, marked where it is not all of it."""
-    texts = whole.get(frozenset(change.labels.items()), set())
-    cut = bool(change.last_line) and bool(texts) and change.last_line not in texts
-    return ("…" if cut else "") + repr(change.last_line)
