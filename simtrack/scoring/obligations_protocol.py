@@ -11,7 +11,7 @@ from typing import Any, get_args
 from simtrack.errors import InputError
 from simtrack.options import ObligationKind, choice
 from simtrack.scoring.protocol import StageProtocol
-from simtrack.scoring.protocol_file import load_plain, only_keys, table, text
+from simtrack.scoring.protocol_file import check_head, load_plain, only_keys, table, text
 
 __all__ = ["COMPLETED", "IN_PROGRESS", "KINDS", "ObligationProtocol", "bare_text", "spaced"]
 
@@ -70,9 +70,7 @@ class ObligationProtocol:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], where: str = "protocol") -> ObligationProtocol:
         """Make a protocol from plain data; what is left out is as in the paper."""
-        only_keys(content, _KEYS, where)
-        if content.get("schema", _SCHEMA) != _SCHEMA:
-            raise InputError("schema", repr(_SCHEMA), repr(content["schema"]), where=where)
+        check_head(content, _KEYS, where, schema=_SCHEMA)
         kinds = table(content, "kinds", where)
         said = table(content, "sentences", where)
         only_keys(said, ("in_progress", "complete"), f"{where}, [sentences]")

@@ -13,6 +13,7 @@ from simtrack.scoring.cues import CueRule
 from simtrack.scoring.markers import Marker
 from simtrack.scoring.oracle import Oracle, Rule
 from simtrack.scoring.protocol_file import (
+    check_head,
     flag,
     load_plain,
     only_keys,
@@ -107,11 +108,7 @@ class StageProtocol:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], where: str = "protocol") -> StageProtocol:
         """Make a protocol from plain data; what is left out is as in the paper."""
-        only_keys(content, _KEYS, where)
-        if content.get("schema", _SCHEMA) != _SCHEMA:
-            raise InputError("schema", repr(_SCHEMA), repr(content["schema"]), where=where)
-        if content.get("scheme", "stageif") != "stageif":
-            raise InputError("scheme", "'stageif'", repr(content["scheme"]), where=where)
+        check_head(content, _KEYS, where, schema=_SCHEMA, scheme="stageif")
         truth = table(content, "truth", where)
         only_keys(truth, ("duty", "gold"), f"{where}, [truth]")
         if truth and content.get("rule"):

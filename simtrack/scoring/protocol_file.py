@@ -10,7 +10,7 @@ from typing import Any
 
 from simtrack.errors import DataError, InputError
 
-__all__ = ["flag", "load_plain", "only_keys", "table", "text", "texts", "told_where"]
+__all__ = ["check_head", "flag", "load_plain", "only_keys", "table", "text", "texts", "told_where"]
 
 
 def load_plain(path: str | Path) -> dict[str, Any]:
@@ -48,6 +48,14 @@ def told_where(error: InputError, where: str) -> InputError:
     if where not in str(error):
         error.args = (f"{where}: {error}",)
     return error
+
+
+def check_head(content: Mapping[str, Any], known: Iterable[str], where: str, **fixed: str) -> None:
+    """Refuse a key that means nothing, and a schema or scheme that is another's."""
+    only_keys(content, known, where)
+    for key, value in fixed.items():
+        if content.get(key, value) != value:
+            raise InputError(key, repr(value), repr(content[key]), where=where)
 
 
 def only_keys(content: Mapping[str, Any], known: Iterable[str], where: str) -> None:

@@ -11,7 +11,7 @@ from simtrack.errors import InputError
 from simtrack.scoring.artifacts import ArtifactRules
 from simtrack.scoring.attribution import AttributionRules
 from simtrack.scoring.presence import Check
-from simtrack.scoring.protocol_file import load_plain, only_keys, table, text, texts
+from simtrack.scoring.protocol_file import check_head, load_plain, only_keys, table, text, texts
 
 __all__ = ["ClauseRule", "RebindProtocol", "RecordedLabels"]
 
@@ -177,10 +177,7 @@ class RebindProtocol:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], where: str = "protocol") -> RebindProtocol:
         """Make a protocol from plain data; what is left out takes its default."""
-        only_keys(content, _KEYS, where)
-        for key, known in (("schema", _SCHEMA), ("scheme", "rebind")):
-            if content.get(key, known) != known:
-                raise InputError(key, repr(known), repr(content[key]), where=where)
+        check_head(content, _KEYS, where, schema=_SCHEMA, scheme="rebind")
         listed = content.get("clause", [])
         if not isinstance(listed, list):
             raise InputError("clause", "a list of tables", repr(listed), where=where)

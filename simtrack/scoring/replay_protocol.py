@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from simtrack.errors import InputError
 from simtrack.options import Encoding, GateName, Placement, Uniqueness, choice
 from simtrack.scoring.markers import Marker
-from simtrack.scoring.protocol_file import load_plain, only_keys, table, text, texts
+from simtrack.scoring.protocol_file import check_head, load_plain, only_keys, table, text, texts
 
 __all__ = ["GATE_CODES", "DutyFrom", "RecordedUnder", "ReplayProtocol", "gate_of"]
 
@@ -97,11 +97,7 @@ class ReplayProtocol:
         >>> plan.done_calls, plan.recorded
         (('create_event', 'send_invites'), 'none')
         """
-        only_keys(content, _KEYS, where)
-        if content.get("schema", _SCHEMA) != _SCHEMA:
-            raise InputError("schema", repr(_SCHEMA), repr(content["schema"]), where=where)
-        if content.get("scheme", "replay") != "replay":
-            raise InputError("scheme", "'replay'", repr(content["scheme"]), where=where)
+        check_head(content, _KEYS, where, schema=_SCHEMA, scheme="replay")
         marker, done = table(content, "marker", where), table(content, "done", where)
         record = table(content, "record", where)
         only_keys(marker, _MARKER, f"{where}, [marker]")

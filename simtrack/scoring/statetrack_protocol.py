@@ -12,7 +12,7 @@ from typing import Any
 from simtrack.errors import InputError
 from simtrack.options import Asked, BothRules, Kept, choice
 from simtrack.scoring.constraints import Constraint
-from simtrack.scoring.protocol_file import load_plain, only_keys, table, text, texts
+from simtrack.scoring.protocol_file import check_head, load_plain, only_keys, table, text, texts
 
 __all__ = ["FLAGS", "ProbeRule", "StateTrackProtocol"]
 
@@ -199,11 +199,7 @@ class StateTrackProtocol:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], where: str = "protocol") -> StateTrackProtocol:
         """Make a protocol from plain data, as the example shows it."""
-        only_keys(content, _KEYS, where)
-        if content.get("schema", _SCHEMA) != _SCHEMA:
-            raise InputError("schema", repr(_SCHEMA), repr(content["schema"]), where=where)
-        if content.get("scheme", "statetrack") != "statetrack":
-            raise InputError("scheme", "'statetrack'", repr(content["scheme"]), where=where)
+        check_head(content, _KEYS, where, schema=_SCHEMA, scheme="statetrack")
         branches, said = table(content, "branches", where), table(content, "words", where)
         only_keys(branches, _BRANCHES, f"{where}, [branches]")
         only_keys(said, ("pass", "fail"), f"{where}, [words]")
