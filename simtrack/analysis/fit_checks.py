@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from simtrack.analysis.scope import TELLING
-from simtrack.counts import UNPOOLABLE, Factor, group_rows
+from simtrack.analysis.scope import TELLING, UNITS, holds_several, one_each
+from simtrack.counts import UNPOOLABLE, group_rows
 from simtrack.errors import DataError, InputError
 from simtrack.inference.model_design import INTERCEPT
 from simtrack.inference.model_table import ModelTable
@@ -23,7 +23,6 @@ _TAKEN = "columns taken by their names: "
 _NO_CLUSTERS = frozenset({*TELLING, *UNPOOLABLE, "status", "reason", "outcome", "stage", "duty",
                           "gold", "obligation", "repetition"})  # fmt: skip
 _SHOWN = 4
-_UNITS = "clusters are units"
 
 
 def score_columns(notes: Iterable[str]) -> tuple[str, ...]:
@@ -119,22 +118,19 @@ def cluster_notes(records: Records, unit: str, used: Sequence[str]) -> tuple[str
     the columns of the design (`used`) determine are left out: they tell trials apart by what is
     asked of them.
     """
-    told = any(note.startswith(_UNITS) for note in records.notes)
+    told = any(note.startswith(UNITS) for note in records.notes)
     if told or unit.rsplit("/", maxsplit=1)[-1] != "unit":
         return ()
-    units = records.factors[unit].compact()
     asked = {name: records.factors[name].with_missing_named() for name in used}
     pattern = group_rows(asked, len(records)).index if asked else np.zeros(len(records), np.intp)
     found = []
     for name, factor in records.factors.items():
         if name in _NO_CLUSTERS or name in (*used, unit, "unit"):
             continue
-        levels = factor.compact()
-        few = 1 < len(levels.levels) < len(units.levels)
-        if few and _one_each(units.codes, levels) and not _one_each(pattern, levels):
+        if holds_several(records, name, unit) and not one_each(pattern, factor):
             found.append(name)
     there = ", ".join(found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
-    return (f"{_UNITS}; name coarser ones with --cluster (there are: {there})",) if found else ()
+    return (f"{UNITS}; name coarser ones with --cluster (there are: {there})",) if found else ()
 
 
 def slope_of(table: ModelTable, slope: str) -> str:
@@ -157,9 +153,3 @@ def slope_of(table: ModelTable, slope: str) -> str:
     cure = f"{slope} has {len(own)} coefficients; a slope is of one." if own else ""
     rule = f"one of {', '.join(there)}" if there else "left out of a formula without columns"
     raise InputError("slope", rule, repr(slope), cure=cure)
-
-
-def _one_each(groups: np.ndarray, factor: Factor) -> bool:
-    """Say whether every row has a level, and rows of one group the same."""
-    pairs = set(zip(groups.tolist(), factor.codes.tolist(), strict=True))
-    return bool((factor.codes >= 0).all()) and len(pairs) == len({group for group, _ in pairs})

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simtrack.analysis.estimate import estimate
-from simtrack.analysis.scope import default_cluster, find_factor, telling
+from simtrack.analysis.scope import UNITS, default_cluster, find_factor, telling
 from simtrack.analysis.score import account_rows
 from simtrack.counts import Counts, group_rows
 from simtrack.errors import DataError, InputError
@@ -176,7 +176,7 @@ def score_replies(
     alone: tuple[str, ...] = ()
     if cluster is None and unit == "unit" and how.clusters:
         cure = "--cluster names another that units belong to"
-        alone = (f"clusters are units, for want of a column {how.clusters[0]}; {cure}",)
+        alone = (f"{UNITS}, for want of a column {how.clusters[0]}; {cure}",)
     score = SchemeScore(scheme, unit, groups, level, accounting, composition, tuple(rows),
                         left_out, (*found.notes, *alone))  # fmt: skip
     return score, tables

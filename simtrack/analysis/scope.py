@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simtrack.counts import NO_LABEL, Factor, Losses
 from simtrack.errors import DataError, InputError
 from simtrack.options import Status
 from simtrack.records import Records, account
 
-__all__ = ["ALIASES", "TELLING", "UNNAMED", "default_cluster", "factor_of", "find_factor",
-           "has_metrics", "nested", "prepared", "telling"]  # fmt: skip
+__all__ = ["ALIASES", "TELLING", "UNITS", "UNNAMED", "default_cluster", "factor_of", "find_factor",
+           "has_metrics", "holds_several", "nested", "one_each", "prepared", "telling"]  # fmt: skip
 
 #: Names that people use for columns of the trial table.
 ALIASES = {"id": "unit", "sample": "unit", "item": "unit", "epoch": "repetition",
@@ -21,6 +24,8 @@ ALIASES = {"id": "unit", "sample": "unit", "item": "unit", "epoch": "repetition"
 UNNAMED = "(no metric)"
 #: Grouped by, where a table has several levels and nothing was asked for.
 TELLING = ("task", "model", "arm", "source")
+#: How a note begins that says that clusters are units for want of a named column.
+UNITS = "clusters are units"
 #: Columns whose levels hold several related units, where a log has them.
 _COARSER = ("scenario", "episode", "session", "conversation", "dialogue", "problem", "passage",
             "document", "template", "repo", "repository", "group")  # fmt: skip
@@ -46,9 +51,9 @@ def prepared(
     if cluster is None:
         unit = default_cluster(records)
         others = [n for n in _COARSER if n not in used] if unit == "unit" else []
-        coarser = [n for n in others if _holds_several(records, n, unit)]
+        coarser = [n for n in others if holds_several(records, n, unit)]
         if coarser:
-            note = f"clusters are units; --cluster {coarser[0]} takes units of one together"
+            note = f"{UNITS}; --cluster {coarser[0]} takes units of one together"
             records = replace(records, notes=(*records.notes, note))
         return records, unit
     unit = find_factor(records, cluster)
@@ -169,14 +174,18 @@ def default_cluster(records: Records, names: Sequence[str] = ("cluster", "unit")
     raise InputError("cluster", f"named, one of {', '.join(known)}", cure=cure)
 
 
-def _holds_several(records: Records, name: str, unit: str) -> bool:
-    """Say whether every unit lies in one level of a column, and some level holds several."""
+def holds_several(records: Records, name: str, unit: str) -> bool:
+    """Say whether every unit lies in one of several levels of a column, and some hold several."""
     if name not in records.factors:
         return False
-    coarse, fine = records.factors[name], records.factors[unit]
-    pairs = {*zip(coarse.codes.tolist(), fine.codes.tolist(), strict=True)}
-    levels, units = ({p[k] for p in pairs} for k in (0, 1))
-    return min(levels) >= 0 and 1 < len(levels) < len(units) == len(pairs)
+    coarse, fine = records.factors[name].compact(), records.factors[unit].compact()
+    return 1 < len(coarse.levels) < len(fine.levels) and one_each(fine.codes, coarse)
+
+
+def one_each(groups: NDArray[np.integer], factor: Factor) -> bool:
+    """Say whether every row has a level, and rows of one group the same."""
+    pairs = {*zip(groups.tolist(), factor.codes.tolist(), strict=True)}
+    return bool((factor.codes >= 0).all()) and len(pairs) == len({group for group, _ in pairs})
 
 
 def _same_partition(first: Factor, second: Factor) -> bool:
