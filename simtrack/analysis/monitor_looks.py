@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Literal
 
 from simtrack.errors import InputError
+from simtrack.inference.binomial import binomial_tails
 from simtrack.inference.bounded_mean import bounded_mean_p
 from simtrack.inference.group_sequential import GroupSequential, group_sequential
 from simtrack.inference.signflip import sign_flip
 from simtrack.inference.signflip_law import is_typed
-from simtrack.inference.special import beta_cdf
 from simtrack.options import BoundaryKind, choice
 from simtrack.validate import integer
 
@@ -100,9 +100,7 @@ def binomial_p(passes: int, trials: int, null: float) -> float:
     >>> round(binomial_p(5, 5, 0.5), 12)
     0.0625
     """
-    above = beta_cdf(null, passes, trials - passes + 1.0) if passes else 1.0
-    below = 1.0 - beta_cdf(null, passes + 1.0, trials - passes) if passes < trials else 1.0
-    return min(1.0, 2.0 * min(above, below))
+    return min(1.0, 2.0 * float(min(binomial_tails(passes, trials, null))))
 
 
 def _test(steps: Sequence[Fraction | float], null: float | None, method: LookMethod) -> float:

@@ -49,18 +49,15 @@ def binomial_exact(
     Trials are taken as independent. The two-sided p is twice the smaller tail, never above 1, so
     that it agrees with the interval.
     """
-    from scipy.special import betainc
-
     from simtrack.inference import clopper_pearson
+    from simtrack.inference.binomial import binomial_tails
 
     null = open_unit("null", null)
     if np.asarray(numerator).shape[2] != 1:
         raise InputError("estimand", "one rate for binomial-exact", "a contrast")
     hits = np.asarray(numerator).sum(axis=(1, 2)).astype(np.float64)
     trials = np.asarray(denominator).sum(axis=(1, 2)).astype(np.float64)
-    missed = trials - hits
-    upper = np.where(hits > 0, betainc(np.maximum(hits, 1.0), missed + 1.0, null), 1.0)
-    lower = np.where(missed > 0, betainc(np.maximum(missed, 1.0), hits + 1.0, 1.0 - null), 1.0)
+    upper, lower = binomial_tails(hits, trials, null)
     both = np.minimum(1.0, 2.0 * np.minimum(upper, lower))
     pvalue = {"two-sided": both, "greater": upper, "less": lower}[alternative]
     some = trials > 0

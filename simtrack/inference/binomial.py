@@ -13,7 +13,7 @@ from simtrack.inference.sides import open_ended, tail
 from simtrack.inference.special import beta_cdf, beta_quantile
 from simtrack.options import Side
 
-__all__ = ["checked_counts", "clopper_pearson", "jeffreys", "mid_p"]
+__all__ = ["binomial_tails", "checked_counts", "clopper_pearson", "jeffreys", "mid_p"]
 
 Floats = NDArray[np.float64]
 
@@ -114,6 +114,25 @@ def mid_p(
     # At no success the equation is (1 - p)^n / 2 = alpha: in closed form the digits stay.
     none = -np.expm1(np.log(2.0 * alpha) / size)
     return open_ended(low, np.where(hits == 0.0, none, high), side)
+
+
+def binomial_tails(successes: ArrayLike, n: ArrayLike, null: float) -> tuple[Floats, Floats]:
+    """How likely are at least, and at most, so many successes at the rate `null`?
+
+    Each tail is summed from its own end, so that a small one keeps its digits.
+
+    Examples
+    --------
+    >>> [float(p) for p in binomial_tails(0, 100, 0.5)] == [1.0, 0.5**100]
+    True
+    """
+    from scipy.special import betainc
+
+    hits = np.asarray(successes, dtype=np.float64)
+    missed = np.asarray(n, dtype=np.float64) - hits
+    upper = np.where(hits > 0, betainc(np.maximum(hits, 1.0), missed + 1.0, null), 1.0)
+    lower = np.where(missed > 0, betainc(np.maximum(missed, 1.0), hits + 1.0, 1.0 - null), 1.0)
+    return upper, lower
 
 
 def checked_counts(successes: ArrayLike, n: ArrayLike) -> tuple[Floats, Floats]:

@@ -14,7 +14,8 @@ from simtrack.records import Records
 
 
 @pytest.mark.parametrize(("passes", "n", "null"), [(4, 5, 0.5), (3, 12, 0.4), (0, 7, 0.2),
-                                                   (20, 20, 0.9), (61, 100, 0.5)])  # fmt: skip
+                                                   (20, 20, 0.9), (61, 100, 0.5),
+                                                   (0, 100, 0.9), (30, 100, 0.9)])  # fmt: skip
 def test_of_zeros_and_ones_it_is_the_binomial_test(passes, n, null) -> None:
     tails = stats.binom.sf(passes - 1, n, null), stats.binom.cdf(passes, n, null)
     wanted = min(1.0, 2 * min(tails))
