@@ -15,11 +15,11 @@ from harness import compare, heading
 from scipy.stats import bootstrap as scipy_bootstrap
 
 from simtrack.counts import Totals
-from simtrack.inference.bootstrap import bootstrap
-from simtrack.inference.bootstrap_convolution import law_of_line
-from simtrack.inference.bootstrap_draws import drawn_sums
-from simtrack.inference.bootstrap_lattice import as_line
-from simtrack.inference.bootstrap_sample import checked_sample
+from simtrack.inference.resampling.bootstrap import bootstrap
+from simtrack.inference.resampling.convolution import law_of_line
+from simtrack.inference.resampling.draws import drawn_sums
+from simtrack.inference.resampling.lattice import as_line
+from simtrack.inference.resampling.sample import checked_sample
 
 RESAMPLES = 10_000
 #: Draws of SciPy, and of ours where it draws too, share the error.

@@ -23,13 +23,11 @@ from harness import compare, heading
 from scipy.optimize import minimize
 from statsmodels.genmod.bayes_mixed_glm import BinomialBayesMixedGLM
 
-from simtrack.inference.gee import gee
-from simtrack.inference.gee_many import gee_many
-from simtrack.inference.linear_mixed import linear_mixed
-from simtrack.inference.linear_mixed_many import linear_mixed_many
-from simtrack.inference.logistic_mixed import logistic_mixed
-from simtrack.inference.logistic_mixed_many import logistic_mixed_many
-from simtrack.inference.model_table import ModelTable
+from simtrack.inference.models.gee import gee
+from simtrack.inference.models.linear_mixed import linear_mixed
+from simtrack.inference.models.logistic_mixed import logistic_mixed
+from simtrack.inference.models.many import gee_many, linear_mixed_many, logistic_mixed_many
+from simtrack.inference.models.table import ModelTable
 
 CLUSTERS, PATTERNS, STUDIES = 12, 14, 6
 REPLICATES = 10_000

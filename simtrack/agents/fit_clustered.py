@@ -12,7 +12,7 @@ from simtrack.agents.clustered import ClusteredAgent, ClusterLaw
 from simtrack.agents.fit import FittedAgent
 from simtrack.counts import Totals
 from simtrack.errors import InputError
-from simtrack.inference.clustered import clustered_rates
+from simtrack.inference.rates.clustered import clustered_rates
 from simtrack.options import choice
 from simtrack.rng import Stream
 from simtrack.validate import integer, real

@@ -23,14 +23,14 @@ from simtrack.counts import Factor, Losses, Totals
 from simtrack.errors import InputError
 from simtrack.estimands import RATE, Contrast, Estimand, Unavailable
 from simtrack.estimands import estimand as look_up
-from simtrack.inference.firth import Firth, firth
-from simtrack.inference.gee import Gee, gee
-from simtrack.inference.leave_one_out import LeaveOneOut, leave_one_out
-from simtrack.inference.linear_mixed import LinearMixed, linear_mixed
-from simtrack.inference.logistic_mixed import LogisticMixed, logistic_mixed
-from simtrack.inference.model_design import terms_of
-from simtrack.inference.model_table import ModelTable, model_table
-from simtrack.inference.two_way import TwoWay, two_way
+from simtrack.inference.models.design import terms_of
+from simtrack.inference.models.firth import Firth, firth
+from simtrack.inference.models.gee import Gee, gee
+from simtrack.inference.models.leave_one_out import LeaveOneOut, leave_one_out
+from simtrack.inference.models.linear_mixed import LinearMixed, linear_mixed
+from simtrack.inference.models.logistic_mixed import LogisticMixed, logistic_mixed
+from simtrack.inference.models.table import ModelTable, model_table
+from simtrack.inference.models.two_way import TwoWay, two_way
 from simtrack.options import (
     Correlation,
     GeeCovariance,

@@ -9,8 +9,8 @@ import numpy as np
 from simtrack.analysis.scope import TELLING, UNITS, holds_several, one_each
 from simtrack.counts import UNPOOLABLE, group_rows
 from simtrack.errors import DataError, InputError
-from simtrack.inference.model_design import INTERCEPT
-from simtrack.inference.model_table import ModelTable
+from simtrack.inference.models.design import INTERCEPT
+from simtrack.inference.models.table import ModelTable
 from simtrack.records import Records
 
 __all__ = ["check_clusters", "check_columns", "check_idle", "check_readings", "check_score",

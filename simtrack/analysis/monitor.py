@@ -23,14 +23,14 @@ from simtrack.analysis.scope import factor_of, find_factor, has_metrics, nested,
 from simtrack.counts import natural_order
 from simtrack.errors import DataError, InputError
 from simtrack.estimands import Estimand
-from simtrack.inference.betting import betting_sequence
-from simtrack.inference.confidence_sequence import (
+from simtrack.inference.sequential.betting import betting_sequence
+from simtrack.inference.sequential.confidence_sequence import (
     ConfidenceSequence,
     EProcess,
     bernoulli_sequence,
     e_process,
 )
-from simtrack.inference.group_sequential import GroupSequential
+from simtrack.inference.sequential.group_sequential import GroupSequential
 from simtrack.options import Alternative, BoundaryKind
 from simtrack.records import Records, scored_rows
 from simtrack.validate import open_unit

@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Literal
 
 from simtrack.errors import InputError
-from simtrack.inference.binomial import binomial_tails
-from simtrack.inference.bounded_mean import bounded_mean_p
-from simtrack.inference.group_sequential import GroupSequential, group_sequential
-from simtrack.inference.signflip import sign_flip
-from simtrack.inference.signflip_law import is_typed
+from simtrack.inference.exact.signflip import sign_flip
+from simtrack.inference.exact.signflip_law import is_typed
+from simtrack.inference.rates.binomial import binomial_tails
+from simtrack.inference.rates.bounded_mean import bounded_mean_p
+from simtrack.inference.sequential.group_sequential import GroupSequential, group_sequential
 from simtrack.options import BoundaryKind, choice
 from simtrack.validate import integer
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.analysis.named_results import Results, t_pvalues
-from simtrack.inference.model_many import ManyFits
+from simtrack.inference.models.many import ManyFits
 from simtrack.options import Alternative, Correlation, GeeCovariance, MixedCriterion
 
 __all__ = ["gee_clusters", "linear_mixed_clusters", "logistic_mixed_clusters"]
@@ -29,7 +29,7 @@ def linear_mixed_clusters(
 
     Shapes (R, G, T), (R, G, T), (T,): one fixed mean a term.
     """
-    from simtrack.inference.linear_mixed_many import linear_mixed_many
+    from simtrack.inference.models.many import linear_mixed_many
 
     n, total = np.asarray(denominator, np.float64), np.asarray(numerator, np.float64)
     fits = linear_mixed_many(n, total, np.eye(n.shape[2]), criterion=criterion)
@@ -52,7 +52,7 @@ def gee_clusters(
 
     The estimate given is the contrast of pooled rates, which other analyses estimate too.
     """
-    from simtrack.inference.gee_many import gee_many
+    from simtrack.inference.models.many import gee_many
 
     n, total = np.asarray(denominator, np.float64), np.asarray(numerator, np.float64)
     fits = gee_many(n, total, np.eye(n.shape[2]), correlation=correlation, covariance=covariance)
@@ -73,7 +73,7 @@ def logistic_mixed_clusters(
 
     The estimate given is the contrast of pooled rates, which other analyses estimate too.
     """
-    from simtrack.inference.logistic_mixed_many import logistic_mixed_many
+    from simtrack.inference.models.many import logistic_mixed_many
 
     n, total = np.asarray(denominator, np.float64), np.asarray(numerator, np.float64)
     fits = logistic_mixed_many(n, total, np.eye(n.shape[2]), nodes=nodes)

@@ -170,7 +170,7 @@ def _one_by_one(values: Floats, alternative: Alternative, alpha: float) -> Float
     is it made finer, and at last `sign_flip` is asked.
     """
     from simtrack.inference import sign_flip
-    from simtrack.inference.signflip import sign_flip_bounds
+    from simtrack.inference.exact.signflip import sign_flip_bounds
 
     found = np.full(len(values), np.nan)
     for r, row in enumerate(values):

@@ -50,7 +50,7 @@ def binomial_exact(
     that it agrees with the interval.
     """
     from simtrack.inference import clopper_pearson
-    from simtrack.inference.binomial import binomial_tails
+    from simtrack.inference.rates.binomial import binomial_tails
 
     null = open_unit("null", null)
     if np.asarray(numerator).shape[2] != 1:

@@ -9,7 +9,7 @@ import numpy as np
 
 from simtrack.counts import Loss, Losses, group_rows
 from simtrack.inference import PairedDifference, SignFlip, SignFlipInterval, sign_flip_interval
-from simtrack.inference.signflip_law import as_integers
+from simtrack.inference.exact.signflip_law import as_integers
 from simtrack.options import Alternative
 from simtrack.records import Records, scored_rows
 

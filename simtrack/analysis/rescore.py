@@ -14,7 +14,7 @@ from simtrack.analysis.compare import Comparison, compare
 from simtrack.analysis.scheme_score import score_replies
 from simtrack.counts import Factor, group_rows
 from simtrack.errors import DataError, InputError
-from simtrack.inference.mcnemar import McNemar, mcnemar
+from simtrack.inference.exact.mcnemar import McNemar, mcnemar
 from simtrack.records import Records, Replies
 from simtrack.scoring.schemes import scheme_of
 

@@ -40,7 +40,7 @@ from simtrack.inference import (
     sign_test_interval,
     tango_pairs,
 )
-from simtrack.inference.inverted_interval import InvertedInterval
+from simtrack.inference.exact.signflip_interval import InvertedInterval
 from simtrack.options import Alternative, Computation, Guarantee
 
 __all__ = ["STRATIFIED", "Asked", "Verdict", "offered", "pairing_of", "verdict"]

@@ -117,7 +117,7 @@ def _signs(differences: list[int]) -> str:
 
 
 def _t() -> tuple[object, object]:
-    from simtrack.inference.special import t_quantile
+    from simtrack.inference.numerics.special import t_quantile
 
     return t_quantile(0.975, 11), 2.200985160082949
 

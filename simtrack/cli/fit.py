@@ -15,7 +15,7 @@ from simtrack.options import Correlation, GeeCovariance, MixedCriterion, ModelNa
 
 if TYPE_CHECKING:
     from simtrack.analysis.fit import Fit, Fits
-    from simtrack.inference.model_coefficients import Coefficients
+    from simtrack.inference.models.coefficients import Coefficients
 
 _EPILOG = """\b
 Examples:

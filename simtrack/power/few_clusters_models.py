@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from simtrack.analysis.named import ANALYSES
 from simtrack.counts import Totals
 from simtrack.errors import SimtrackError
-from simtrack.inference.linear_mixed import linear_mixed
-from simtrack.inference.model_table import ModelTable
+from simtrack.inference.models.linear_mixed import linear_mixed
+from simtrack.inference.models.table import ModelTable
 
 __all__ = ["MODEL_INTERVALS", "MODEL_RATES", "MODEL_TESTS", "model_ends", "model_pvalues"]
 
@@ -69,7 +69,7 @@ def _slope(passed: Floats, trials: Floats, level: float) -> Floats:
 
 def _hierarchical(totals: Totals, level: float) -> Floats:
     """Give the credible interval of the mean rate, one study (column) after the other."""
-    from simtrack.inference.hierarchical_beta import hierarchical_beta
+    from simtrack.inference.bayes.hierarchical_beta import hierarchical_beta
 
     ends = np.full((len(totals.conditions), 2), math.nan)
     for r in range(len(ends)):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from simtrack.agents.heterogeneity import design_effect
 from simtrack.errors import InputError
-from simtrack.inference.special import normal_cdf, normal_quantile, t_quantile
+from simtrack.inference.numerics.special import normal_cdf, normal_quantile, t_quantile
 from simtrack.options import Alternative, choice
 from simtrack.validate import open_unit, real
 

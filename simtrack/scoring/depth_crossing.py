@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simtrack.inference.bootstrap_draws import quantile_error
+from simtrack.inference.resampling.draws import quantile_error
 from simtrack.options import Computation, Guarantee
 
 __all__ = ["Crossing", "crossing_of", "first_crossings"]

@@ -13,7 +13,7 @@ from simtrack.counts import Totals
 from simtrack.errors import DataError
 from simtrack.estimands import Estimand, estimand
 from simtrack.inference import wilson_guarded
-from simtrack.inference.bootstrap_draws import drawn_sums
+from simtrack.inference.resampling.draws import drawn_sums
 from simtrack.options import Computation, Guarantee
 from simtrack.records import Records
 from simtrack.scoring.depth_crossing import Crossing, crossing_of, first_crossings

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from simtrack.counts import Factor
 from simtrack.errors import DataError, InputError
-from simtrack.inference.special import t_critical
+from simtrack.inference.numerics.special import t_critical
 from simtrack.options import Computation, Guarantee
 from simtrack.price import Price, price_of
 from simtrack.records import Records

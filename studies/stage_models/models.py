@@ -24,8 +24,8 @@ from simtrack.counts import Factor
 from simtrack.design import Design
 from simtrack.estimands import estimand
 from simtrack.inference import bootstrap, sign_flip_contrast
-from simtrack.inference.contrast_t import contrast_t
-from simtrack.inference.special import normal_cdf, normal_quantile, t_cdf, t_critical
+from simtrack.inference.differences.contrasts import contrast_t
+from simtrack.inference.numerics.special import normal_cdf, normal_quantile, t_cdf, t_critical
 from simtrack.records import Records
 from simtrack.taxonomy import STAGES
 

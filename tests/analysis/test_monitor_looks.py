@@ -9,7 +9,7 @@ from scipy import stats
 from simtrack.analysis.monitor import monitor
 from simtrack.analysis.monitor_looks import binomial_p
 from simtrack.inference import bounded_mean_p
-from simtrack.inference.signflip import sign_flip
+from simtrack.inference.exact.signflip import sign_flip
 from simtrack.records import Records
 
 

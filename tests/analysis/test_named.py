@@ -204,7 +204,7 @@ def test_every_method_of_the_catalogue_runs_in_a_loop():
 
 
 def test_a_method_that_breaks_down_is_counted_not_raised(monkeypatch):
-    newcombe = import_module("simtrack.inference.newcombe")
+    newcombe = import_module("simtrack.inference.differences.newcombe")
     calls = iter([ZeroDivisionError("no"), InputError("x", "y"), None])
     honest = newcombe.newcombe_clustered
 

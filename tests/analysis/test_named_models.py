@@ -7,10 +7,10 @@ import pytest
 
 from simtrack.analysis import ANALYSES, analyses
 from simtrack.analysis.named_results import OK, REASONS
-from simtrack.inference.gee import gee
-from simtrack.inference.linear_mixed import linear_mixed
-from simtrack.inference.logistic_mixed import logistic_mixed
-from simtrack.inference.model_table import ModelTable
+from simtrack.inference.models.gee import gee
+from simtrack.inference.models.linear_mixed import linear_mixed
+from simtrack.inference.models.logistic_mixed import logistic_mixed
+from simtrack.inference.models.table import ModelTable
 
 #: Kernels and single fits share equations, not the order of their sums.
 SAME = 1e-6

@@ -9,9 +9,9 @@ from simtrack.analysis.fit import fit
 from simtrack.counts import Factor
 from simtrack.design import Design
 from simtrack.errors import InputError
-from simtrack.inference.gee import gee
-from simtrack.inference.linear_mixed import linear_mixed
-from simtrack.inference.model_table import ModelTable
+from simtrack.inference.models.gee import gee
+from simtrack.inference.models.linear_mixed import linear_mixed
+from simtrack.inference.models.table import ModelTable
 from simtrack.logs import write_trials
 from simtrack.records import Records
 from simtrack.taxonomy import STAGES

@@ -9,9 +9,9 @@ import pytest
 
 from simtrack.analysis.monitor import monitor
 from simtrack.errors import DataError, InputError
-from simtrack.inference.betting import betting_sequence
-from simtrack.inference.confidence_sequence import bernoulli_sequence, e_process
-from simtrack.inference.signflip import sign_flip
+from simtrack.inference.exact.signflip import sign_flip
+from simtrack.inference.sequential.betting import betting_sequence
+from simtrack.inference.sequential.confidence_sequence import bernoulli_sequence, e_process
 from simtrack.records import Records
 
 

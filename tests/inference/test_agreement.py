@@ -13,12 +13,15 @@ from hypothesis import strategies as st
 
 from simtrack.counts import Totals
 from simtrack.errors import DataError, InputError
-from simtrack.inference.agreement import agreement_weights, percent_agreement
-from simtrack.inference.agreement_alpha import krippendorff_alpha
-from simtrack.inference.agreement_cohen import cohen_kappa
-from simtrack.inference.agreement_many import fleiss_kappa, gwet_ac
-from simtrack.inference.agreement_ratings import Ratings
-from simtrack.inference.wilson import wilson_clustered
+from simtrack.inference.agreement.agreement import agreement_weights, percent_agreement
+from simtrack.inference.agreement.kappa import (
+    cohen_kappa,
+    fleiss_kappa,
+    gwet_ac,
+    krippendorff_alpha,
+)
+from simtrack.inference.agreement.ratings import Ratings
+from simtrack.inference.rates.wilson import wilson_clustered
 
 ROUNDING = 1e-12
 N = None

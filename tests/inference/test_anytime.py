@@ -9,13 +9,13 @@ import pytest
 
 from simtrack.counts import Counts
 from simtrack.errors import InputError
-from simtrack.inference.betting import betting_sequence, paired_sequence
-from simtrack.inference.confidence_sequence import (
+from simtrack.inference.sequential.betting import betting_sequence, paired_sequence
+from simtrack.inference.sequential.confidence_sequence import (
     bernoulli_interval,
     bernoulli_sequence,
     e_process,
 )
-from simtrack.inference.uniform_bounds import (
+from simtrack.inference.sequential.uniform_bounds import (
     best_rho,
     beta_binomial_bound,
     normal_mixture_bound,
@@ -182,7 +182,7 @@ def test_the_capital_of_bets_averages_to_one_under_the_truth() -> None:
     # E[K_n(m)] = 1 for a score of mean m: by enumeration of three-valued scores.
     from itertools import product
 
-    from simtrack.inference import betting
+    from simtrack.inference.sequential import betting
 
     values, chances = np.array([0.0, 0.5, 1.0]), np.array([0.2, 0.5, 0.3])
     m = float((values * chances).sum())
@@ -208,7 +208,7 @@ def test_many_different_scores_are_rounded_outwards() -> None:
     rng = np.random.default_rng(4)
     scores = rng.random(900)
     found = betting_sequence(scores, running=False, looks=[900])
-    from simtrack.inference import betting
+    from simtrack.inference.sequential import betting
 
     wide = betting._MOST_VALUES
     try:

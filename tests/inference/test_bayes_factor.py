@@ -8,7 +8,7 @@ import pytest
 from scipy import integrate, stats
 
 from simtrack.errors import InputError
-from simtrack.inference.bayes_factor import (
+from simtrack.inference.bayes.bayes_factor import (
     bayes_factor_difference,
     bayes_factor_rate,
     bayes_factor_sensitivity,

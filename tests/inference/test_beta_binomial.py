@@ -11,14 +11,16 @@ from scipy import integrate, optimize, stats
 
 from simtrack.counts import Totals
 from simtrack.errors import InputError
-from simtrack.inference.beta_binomial import beta_posterior, beta_rate, beta_rates
-from simtrack.inference.beta_binomial_difference import (
+from simtrack.inference.bayes.beta_binomial import (
     beta_difference,
+    beta_posterior,
+    beta_rate,
+    beta_rates,
     difference_law,
     posterior_difference,
 )
-from simtrack.inference.binomial import jeffreys
-from simtrack.inference.posterior_law import BetaLaw
+from simtrack.inference.bayes.posterior_law import BetaLaw
+from simtrack.inference.rates.binomial import jeffreys
 
 #: Quadrature of smooth densities keeps more digits than this; SciPy's quad about as many.
 CLOSE = 1e-10

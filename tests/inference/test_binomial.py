@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simtrack.errors import InputError
-from simtrack.inference.binomial import clopper_pearson, jeffreys, mid_p
+from simtrack.inference.rates.binomial import clopper_pearson, jeffreys, mid_p
 
 FOUR = 5e-5  # published to four decimals
 TEN = 5e-11  # published to ten decimals

@@ -10,10 +10,11 @@ import pytest
 
 from simtrack.counts import Totals
 from simtrack.errors import InputError
-from simtrack.inference import bootstrap_arms, bootstrap_routes
-from simtrack.inference.bootstrap import bootstrap
-from simtrack.inference.bootstrap_arms import law_of_arms
-from simtrack.inference.bootstrap_law import BootstrapLaw
+from simtrack.inference.resampling import arms as bootstrap_arms
+from simtrack.inference.resampling import routes as bootstrap_routes
+from simtrack.inference.resampling.arms import law_of_arms
+from simtrack.inference.resampling.bootstrap import bootstrap
+from simtrack.inference.resampling.law import BootstrapLaw
 
 TOLERANCE = 1e-12
 FIRST = [(3, 4), (1, 5), (0, 1), (2, 2)]

@@ -7,8 +7,8 @@ import pytest
 
 from simtrack import _jit
 from simtrack.counts import Totals
-from simtrack.inference.bootstrap import bootstrap
-from simtrack.inference.bootstrap_draws import drawn_sums, quantile_error, sums_in_numpy
+from simtrack.inference.resampling.bootstrap import bootstrap
+from simtrack.inference.resampling.draws import drawn_sums, quantile_error, sums_in_numpy
 from simtrack.kernels.bootstrap import draw_place, resample_sums
 
 ARRAYS = [

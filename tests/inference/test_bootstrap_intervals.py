@@ -13,8 +13,8 @@ import pytest
 from simtrack.counts import Totals
 from simtrack.errors import InputError
 from simtrack.estimands import RATE, equal_weight, factorial_effect
-from simtrack.inference.bootstrap import bootstrap
-from simtrack.inference.bootstrap_intervals import acceleration
+from simtrack.inference.resampling.bootstrap import bootstrap
+from simtrack.inference.resampling.intervals import acceleration
 
 #: Ends are values of the statistic; they are the same but for rounding.
 END_TOLERANCE = 1e-12
@@ -125,9 +125,8 @@ def test_studentized_equals_enumeration(data, statistic):
 
 
 def test_the_linearised_error_is_the_clustered_one():
-    from simtrack.inference.bootstrap_sample import checked_sample
-    from simtrack.inference.bootstrap_studentize import standard_errors, with_products
-    from simtrack.inference.clustered import clustered_rates
+    from simtrack.inference.rates.clustered import clustered_rates
+    from simtrack.inference.resampling.sample import checked_sample, standard_errors, with_products
 
     totals = Totals.from_arrays(*RATIO)
     sample = checked_sample(totals, None, "contrast", None, None)
@@ -139,9 +138,8 @@ def test_the_linearised_error_is_the_clustered_one():
 @pytest.mark.parametrize("kind", ["contrast", "ratio"])
 def test_the_error_of_independent_arms_adds_up(kind):
     """Variances of both arms, each with its own G/(G-1); for a ratio on its relative scale."""
-    from simtrack.inference.bootstrap_sample import checked_sample
-    from simtrack.inference.bootstrap_studentize import standard_errors, with_products
-    from simtrack.inference.clustered import clustered_rates
+    from simtrack.inference.rates.clustered import clustered_rates
+    from simtrack.inference.resampling.sample import checked_sample, standard_errors, with_products
 
     top, bottom = [[3, 1], [1, 4], [0, 2], [2, 0]], [[4, 2], [5, 4], [1, 3], [2, 0]]
     totals = Totals.from_arrays(top, bottom)

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from simtrack.counts import Totals
 from simtrack.errors import InputError
-from simtrack.inference.bootstrap import bootstrap
-from simtrack.inference.bootstrap_convolution import law_of_line, law_of_plane, reachable
-from simtrack.inference.bootstrap_lattice import Line, as_line, as_plane
-from simtrack.inference.bootstrap_law import BootstrapLaw
-from simtrack.inference.bootstrap_sample import checked_sample
+from simtrack.inference.resampling.bootstrap import bootstrap
+from simtrack.inference.resampling.convolution import law_of_line, law_of_plane, reachable
+from simtrack.inference.resampling.lattice import Line, as_line, as_plane
+from simtrack.inference.resampling.law import BootstrapLaw
+from simtrack.inference.resampling.sample import checked_sample
 
 #: Masses are sums of at most some thousand doubles below 1.
 LAW_TOLERANCE = 1e-12

@@ -10,10 +10,10 @@ from simtrack.analysis.methods import find_method
 from simtrack.analysis.methods_bootstrap import BOOTSTRAP_METHODS
 from simtrack.counts import Counts, Totals
 from simtrack.estimands import RATE
-from simtrack.inference.bootstrap import bootstrap
-from simtrack.inference.bootstrap_rates import (
+from simtrack.inference.resampling.bootstrap import (
     basic_rates,
     bca_rates,
+    bootstrap,
     percentile_rates,
     studentized_rates,
 )

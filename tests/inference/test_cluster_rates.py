@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 from simtrack.counts import Totals
 from simtrack.errors import InputError
 from simtrack.inference import ASSUMED_ICC, clustered_rates, effective_size, wilson_clustered
-from simtrack.inference.binomial import clopper_pearson
-from simtrack.inference.cluster_rates import cluster_t_rate, logit_t
-from simtrack.inference.cluster_t import cluster_t
-from simtrack.inference.clustered import design_effect_from_icc
-from simtrack.inference.korn_graubard import korn_graubard
+from simtrack.inference.rates.binomial import clopper_pearson
+from simtrack.inference.rates.cluster_t import cluster_t, cluster_t_rate, korn_graubard, logit_t
+from simtrack.inference.rates.clustered import design_effect_from_icc
 
 R_DIGITS = 1e-9  # R printed twelve digits
 ROUNDING = 1e-10

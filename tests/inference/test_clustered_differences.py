@@ -13,15 +13,18 @@ from simtrack.analysis.methods_rates import TWO_RATE_METHODS
 from simtrack.counts import Totals
 from simtrack.errors import InputError
 from simtrack.inference import effective_size, wilson_clustered
-from simtrack.inference.cluster_difference import cluster_difference
-from simtrack.inference.linearised import correlation, covariance
-from simtrack.inference.log_ratio import cluster_ratio
-from simtrack.inference.newcombe import newcombe_clustered
-from simtrack.inference.score_totals import (
+from simtrack.inference.differences.cluster_difference import (
+    cluster_difference,
+    correlation,
+    covariance,
+)
+from simtrack.inference.differences.log_ratio import cluster_ratio
+from simtrack.inference.differences.newcombe import newcombe_clustered
+from simtrack.inference.differences.score_interval import (
     miettinen_nurminen_clustered,
     miettinen_nurminen_ratio_clustered,
 )
-from simtrack.inference.two_rates import two_columns
+from simtrack.inference.differences.two_rates import two_columns
 
 R_DIGITS = 1e-9
 ROUNDING = 1e-10
@@ -145,7 +148,10 @@ def test_newcombe_clustered_of_single_trials_has_the_phi_of_the_pairs():
 def test_score_clustered_is_the_score_interval_at_effective_counts():
     from scipy.stats import norm, t
 
-    from simtrack.inference.score_two import miettinen_nurminen, miettinen_nurminen_ratio
+    from simtrack.inference.differences.score_interval import (
+        miettinen_nurminen,
+        miettinen_nurminen_ratio,
+    )
 
     totals = apart([18, 17, 15, 12, 19], [14, 15, 10, 3, 12, 9])
     n, p = effective_size(totals).trials, np.array([81 / 100, 63 / 120])

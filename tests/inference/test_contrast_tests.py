@@ -14,14 +14,14 @@ from simtrack.counts import Counts, Totals
 from simtrack.errors import InputError
 from simtrack.estimands import RATE, Contrast
 from simtrack.inference import sign_flip, sign_flip_interval
-from simtrack.inference.cluster_contrasts import cluster_contrasts, contrast_table
-from simtrack.inference.contrast_tests import (
+from simtrack.inference.differences.contrasts import cluster_contrasts, contrast_table
+from simtrack.inference.exact.contrast_tests import (
     sign_flip_contrast,
     sign_flip_contrast_interval,
     sign_flip_stratified,
     sign_test_contrast,
 )
-from simtrack.inference.maxt import max_t
+from simtrack.inference.exact.maxt import max_t
 
 PASSED = [[4, 1], [3, 1], [4, 2], [2, 2], [4, 0], [3, 0], [4, 1]]
 

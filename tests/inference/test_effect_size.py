@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from simtrack.errors import InputError
-from simtrack.inference.effect_size import cohen_d, cohen_d_paired, cohen_h
+from simtrack.inference.differences.effect_size import cohen_d, cohen_d_paired, cohen_h
 
 ROUNDING = 1e-12
 # Student's sleep data (R: sleep): extra hours under two drugs, ten patients.

@@ -9,8 +9,8 @@ import pytest
 import statsmodels.api as sm
 
 from simtrack.errors import InputError
-from simtrack.inference.gee import gee
-from simtrack.inference.model_table import ModelTable
+from simtrack.inference.models.gee import gee
+from simtrack.inference.models.table import ModelTable
 
 #: Two solvers at the same root.
 PEER = 1e-9

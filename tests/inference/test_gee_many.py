@@ -7,10 +7,10 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from simtrack.inference.gee import gee
-from simtrack.inference.gee_many import gee_many
-from simtrack.inference.model_table import ModelTable
-from simtrack.inference.separation import separated_studies, separation
+from simtrack.inference.models.gee import gee
+from simtrack.inference.models.many import gee_many
+from simtrack.inference.models.separation import separated_studies, separation
+from simtrack.inference.models.table import ModelTable
 from simtrack.kernels.gee import fit_gee
 from simtrack.options import GeeCovariance
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simtrack.errors import InputError
-from simtrack.inference.group_mean import group_mean
+from simtrack.inference.rates.group_mean import group_mean
 
 TEN = 5e-11  # worked to ten decimals
 

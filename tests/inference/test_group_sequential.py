@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simtrack.errors import InputError
-from simtrack.inference.group_sequential import group_sequential
+from simtrack.inference.sequential.group_sequential import group_sequential
 
 #: Jennison and Turnbull (2000) print three decimals.
 PRINTED = 5e-4

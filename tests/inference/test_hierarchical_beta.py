@@ -8,7 +8,7 @@ from scipy import integrate, special, stats
 
 from simtrack.counts import Totals
 from simtrack.errors import InputError
-from simtrack.inference.hierarchical_beta import hierarchical_beta
+from simtrack.inference.bayes.hierarchical_beta import hierarchical_beta
 
 #: What issue of independent integration asks for; both sides are exact to about 1e-11.
 CLOSE = 1e-8

@@ -8,9 +8,9 @@ import pytest
 from scipy import special, stats
 
 from simtrack.counts import Totals
-from simtrack.inference.beta_binomial_difference import posterior_difference
-from simtrack.inference.hierarchical_logit import hierarchical_logit
-from simtrack.inference.hierarchical_smooth import Patterns, log_mean_rate
+from simtrack.inference.bayes.beta_binomial import posterior_difference
+from simtrack.inference.bayes.hierarchical_logit import hierarchical_logit
+from simtrack.inference.bayes.slope_law import Patterns, log_mean_rate
 
 CLOSE = 1e-8
 HITS, SIZE = [9, 5, 10, 7, 8, 2], [10] * 6

@@ -8,8 +8,8 @@ from scipy import special, stats
 
 from simtrack.counts import Totals
 from simtrack.errors import InputError
-from simtrack.inference.hierarchical_logit import hierarchical_logit
-from simtrack.inference.hierarchical_slope import hierarchical_slope
+from simtrack.inference.bayes.hierarchical_logit import hierarchical_logit
+from simtrack.inference.bayes.hierarchical_slope import hierarchical_slope
 
 #: What is left out of four dimensions for speed weighs about 1e-7.
 FOUR_DIMENSIONS = 1e-6

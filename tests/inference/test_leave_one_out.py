@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from simtrack.errors import InputError
-from simtrack.inference.gee import gee
-from simtrack.inference.leave_one_out import leave_one_out
-from simtrack.inference.linear_mixed import linear_mixed
-from simtrack.inference.logistic_mixed import logistic_mixed
-from simtrack.inference.model_table import ModelTable
+from simtrack.inference.models.gee import gee
+from simtrack.inference.models.leave_one_out import leave_one_out
+from simtrack.inference.models.linear_mixed import linear_mixed
+from simtrack.inference.models.logistic_mixed import logistic_mixed
+from simtrack.inference.models.table import ModelTable
 
 TWO_ARMS = [[1, 0], [1, 1]]
 

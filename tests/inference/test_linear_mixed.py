@@ -11,8 +11,8 @@ import pytest
 import statsmodels.api as sm
 
 from simtrack.errors import InputError
-from simtrack.inference.linear_mixed import INTERCEPT_ONLY, linear_mixed
-from simtrack.inference.model_table import ModelTable
+from simtrack.inference.models.linear_mixed import INTERCEPT_ONLY, linear_mixed
+from simtrack.inference.models.table import ModelTable
 
 #: Printed digits of lme4.
 PRINTED = 6e-5

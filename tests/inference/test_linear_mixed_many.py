@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from simtrack.errors import InputError
-from simtrack.inference.linear_mixed import linear_mixed
-from simtrack.inference.linear_mixed_many import linear_mixed_many
-from simtrack.inference.model_many import ManyFits
-from simtrack.inference.model_table import ModelTable
+from simtrack.inference.models.linear_mixed import linear_mixed
+from simtrack.inference.models.many import ManyFits, linear_mixed_many
+from simtrack.inference.models.table import ModelTable
 from simtrack.kernels.linear_mixed import fit_linear_mixed
 
 #: Two searches for one root.

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from simtrack.inference.linear_mixed import INTERCEPT_ONLY
-from simtrack.inference.logistic_mixed import logistic_mixed
-from simtrack.inference.logistic_mixed_likelihood import minus_log_likelihood
-from simtrack.inference.logistic_mixed_marginal import logistic_normal_mean
-from simtrack.inference.model_algebra import gauss_hermite, gradient
-from simtrack.inference.model_table import ModelTable
+from simtrack.inference.models.linear_mixed import INTERCEPT_ONLY
+from simtrack.inference.models.logistic_mixed import logistic_mixed
+from simtrack.inference.models.logistic_mixed_likelihood import minus_log_likelihood
+from simtrack.inference.models.logistic_mixed_marginal import logistic_normal_mean
+from simtrack.inference.models.table import ModelTable
+from simtrack.inference.numerics.algebra import gauss_hermite, gradient
 
 #: Asked of the published digits.
 PUBLISHED = 1e-5

@@ -9,10 +9,10 @@ import pytest
 from scipy import optimize
 
 from simtrack.errors import InputError
-from simtrack.inference.logistic_mixed import logistic_mixed
-from simtrack.inference.logistic_mixed_crossed import minus_log_likelihood_crossed
-from simtrack.inference.model_algebra import gradient
-from simtrack.inference.model_table import ModelTable
+from simtrack.inference.models.logistic_mixed import logistic_mixed
+from simtrack.inference.models.logistic_mixed_likelihood import minus_log_likelihood_crossed
+from simtrack.inference.models.table import ModelTable
+from simtrack.inference.numerics.algebra import gradient
 
 # Salamanders of two populations (McCullagh and Nelder 1989, 14.5; lme4): which six males each of 20
 # females met, and who mated, in three experiments with other animals of the same plan.

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from simtrack.errors import InputError
-from simtrack.inference.logistic_mixed import logistic_mixed
-from simtrack.inference.logistic_mixed_many import logistic_mixed_many
-from simtrack.inference.model_algebra import gauss_hermite
-from simtrack.inference.model_table import ModelTable
+from simtrack.inference.models.logistic_mixed import logistic_mixed
+from simtrack.inference.models.many import logistic_mixed_many
+from simtrack.inference.models.table import ModelTable
+from simtrack.inference.numerics.algebra import gauss_hermite
 from simtrack.kernels.logistic_mixed import fit_logistic_mixed
 
 #: Two searches for one maximum.

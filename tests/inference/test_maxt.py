@@ -14,8 +14,8 @@ from hypothesis.extra.numpy import arrays
 
 from simtrack.errors import InputError
 from simtrack.inference import sign_flip
-from simtrack.inference.maxt import max_t
-from simtrack.inference.multiplicity import bonferroni
+from simtrack.inference.exact.maxt import max_t
+from simtrack.inference.exact.multiplicity import bonferroni
 
 SIDES = ["two-sided", "greater", "less"]
 

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 from simtrack.counts import Totals
 from simtrack.errors import InputError
-from simtrack.inference.mcnemar import mcnemar, mcnemar_midp, mcnemar_stratified, mcnemar_totals
+from simtrack.inference.exact.mcnemar import (
+    mcnemar,
+    mcnemar_midp,
+    mcnemar_stratified,
+    mcnemar_totals,
+)
 
 FAGERLAND = 0.0005  # printed to three or four places
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from simtrack.errors import InputError
-from simtrack.inference.missingness import share_with_failures
-from simtrack.inference.wilson import wilson
+from simtrack.inference.rates.missingness import share_with_failures
+from simtrack.inference.rates.wilson import wilson
 
 
 def test_h35_failed_fits_are_no_misses():

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from simtrack.counts import Counts, Totals
 from simtrack.errors import InputError
 from simtrack.estimands import Estimand
-from simtrack.inference.model_algebra import cholesky, inverse, log_det, solve, symmetric_eigen
-from simtrack.inference.model_coefficients import Coefficients
-from simtrack.inference.model_design import design_matrix, terms_of
-from simtrack.inference.model_table import ModelTable, model_table
+from simtrack.inference.models.coefficients import Coefficients
+from simtrack.inference.models.design import design_matrix, terms_of
+from simtrack.inference.models.table import ModelTable, model_table
+from simtrack.inference.numerics.algebra import cholesky, inverse, log_det, solve, symmetric_eigen
 from simtrack.records import Records
 
 ROWS = {

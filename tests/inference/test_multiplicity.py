@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simtrack.errors import InputError
-from simtrack.inference import multiplicity as m
+from simtrack.inference.exact import multiplicity as m
 
 METHODS = {
     "bonferroni": ("bonferroni", m.bonferroni),

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from simtrack.counts import Totals
 from simtrack.errors import InputError
-from simtrack.inference.joint import joint_counts
-from simtrack.inference.newcombe import newcombe, newcombe_paired, newcombe_pairs
-from simtrack.inference.tango import tango, tango_pairs
+from simtrack.inference.differences.newcombe import newcombe, newcombe_paired, newcombe_pairs
+from simtrack.inference.differences.paired_rates import joint_counts, tango, tango_pairs
 
 FOUR = 5e-5  # published to four decimals
 THREE = 5e-4
@@ -103,7 +102,7 @@ def test_uncorrelated_pairs_are_newcombes_independent_interval():
 
 def test_continuity_makes_a_positive_correlation_smaller_only():
     # ad - bc = 40 - 6 = 34, less n/2 = 9.5: phi = 24.5 / sqrt(11·8·10·9).
-    from simtrack.inference.wilson import wilson
+    from simtrack.inference.rates.wilson import wilson
 
     phi = 24.5 / (11 * 8 * 10 * 9) ** 0.5
     p, q = 11 / 19, 10 / 19

@@ -15,9 +15,9 @@ from scipy import stats
 
 from simtrack.counts import Totals
 from simtrack.errors import InputError
-from simtrack.inference.cluster_t import cluster_t
-from simtrack.inference.pass_k import pass_at_k, pass_hat_k
-from simtrack.inference.wilson import wilson_clustered
+from simtrack.inference.rates.cluster_t import cluster_t
+from simtrack.inference.rates.pass_k import pass_at_k, pass_hat_k
+from simtrack.inference.rates.wilson import wilson_clustered
 
 ROUNDING = 1e-12
 #: τ-bench, gpt-4o, airline: tasks by passes in four trials.

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from simtrack.counts import Totals
 from simtrack.errors import InputError
-from simtrack.inference.permutation import permutation_test, permutation_totals
-from simtrack.inference.permutation_law import (
+from simtrack.inference.exact.permutation import permutation_test, permutation_totals
+from simtrack.inference.exact.permutation_law import (
     Stratum,
     extreme_by_convolution,
     extreme_by_lists,

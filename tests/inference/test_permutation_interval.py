@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from simtrack.inference.inverted_interval import ends_of_draws
-from simtrack.inference.permutation import permutation_test
-from simtrack.inference.permutation_interval import _by_law, _by_listing, permutation_interval
+from simtrack.inference.exact.permutation import permutation_test
+from simtrack.inference.exact.permutation_interval import _by_law, _by_listing, permutation_interval
+from simtrack.inference.exact.signflip_interval import ends_of_draws
 
 ONE, TWO = [12, 15, 11, 19, 16, 14], [8, 11, 9, 7, 10]
 

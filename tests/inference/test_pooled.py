@@ -10,14 +10,14 @@ from simtrack.analysis.methods import METHODS
 from simtrack.analysis.methods_rates import RATE_METHODS
 from simtrack.counts import Totals
 from simtrack.errors import InputError
-from simtrack.inference.binomial import clopper_pearson, jeffreys, mid_p
-from simtrack.inference.pooled import (
+from simtrack.inference.rates.binomial import clopper_pearson, jeffreys, mid_p
+from simtrack.inference.rates.pooled import (
     clopper_pearson_pooled,
     jeffreys_pooled,
     mid_p_pooled,
     wilson_pooled,
 )
-from simtrack.inference.wilson import wilson
+from simtrack.inference.rates.wilson import wilson
 
 ROUNDING = 1e-12
 

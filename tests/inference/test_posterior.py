@@ -9,13 +9,12 @@ from scipy import stats
 
 from simtrack.counts import Totals
 from simtrack.errors import InputError, MissingExtra
-from simtrack.inference.beta_binomial import beta_posterior
-from simtrack.inference.hierarchical_beta import hierarchical_beta
-from simtrack.inference.hierarchical_logit import hierarchical_logit
-from simtrack.inference.posterior import describe
-from simtrack.inference.posterior_arviz import law_draws, to_arviz
-from simtrack.inference.posterior_law import BetaLaw, PanelLaw
-from simtrack.inference.posterior_panels import ORDER, Panels, legendre_integrals, settled_panels
+from simtrack.inference.bayes.beta_binomial import beta_posterior
+from simtrack.inference.bayes.hierarchical_beta import hierarchical_beta
+from simtrack.inference.bayes.hierarchical_logit import hierarchical_logit
+from simtrack.inference.bayes.posterior import describe, law_draws, to_arviz
+from simtrack.inference.bayes.posterior_law import BetaLaw, PanelLaw
+from simtrack.inference.numerics.panels import ORDER, Panels, legendre_integrals, settled_panels
 
 ROUNDING = 1e-13
 #: A Kolmogorov-Smirnov test of a fixed seed is asked for more than one false alarm in a thousand.

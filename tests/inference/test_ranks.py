@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from simtrack.errors import InputError
-from simtrack.inference.ranks import kendall_tau
-from simtrack.inference.ranks_law import score_law
+from simtrack.inference.agreement.ranks import kendall_tau, score_law
 
 ROUNDING = 1e-12
 # Hollander and Wolfe (1973), p. 187: Hunter L values of canned tuna and panel scores.

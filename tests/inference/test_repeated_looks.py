@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 
 from simtrack.errors import InputError
-from simtrack.inference.exact_test import fair_coin_tail
-from simtrack.inference.repeated_looks import repeated_looks
-from simtrack.inference.special import beta_cdf
+from simtrack.inference.exact.exact_test import fair_coin_tail
+from simtrack.inference.numerics.special import beta_cdf
+from simtrack.inference.sequential.repeated_looks import repeated_looks
 
 
 def posterior_above_half(n: int, s: int) -> Fraction:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from simtrack.errors import InputError
-from simtrack.inference.roc import auroc
+from simtrack.inference.agreement.roc import auroc
 
 ROUNDING = 1e-12
 # Hanley and McNeil (1982), Table I: ratings 1 to 5 of 58 normal and 51 abnormal images.
@@ -46,7 +46,7 @@ def test_hanley_and_mcneil_1982():
 def test_permeability_as_r_prints_it():
     found = auroc(AT_TERM + EARLY, [1] * 10 + [0] * 5)  # R wilcox.test: W = 35, p = 0.1272
     assert found.u_statistic == 35
-    from simtrack.inference.ranks import kendall_tau
+    from simtrack.inference.agreement.ranks import kendall_tau
 
     one = kendall_tau(AT_TERM + EARLY, [1] * 10 + [0] * 5, alternative="greater")
     assert round(one.pvalue, 4) == 0.1272

@@ -9,9 +9,9 @@ import pytest
 from scipy import optimize
 from scipy.optimize import linprog
 
-from simtrack.inference.firth import firth
-from simtrack.inference.model_table import ModelTable
-from simtrack.inference.separation import separation
+from simtrack.inference.models.firth import firth
+from simtrack.inference.models.separation import separation
+from simtrack.inference.models.table import ModelTable
 
 
 def two_by_two(a, b, n=10):

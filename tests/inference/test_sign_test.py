@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simtrack.errors import InputError
-from simtrack.inference.exact_test import fair_coin_tail
-from simtrack.inference.sign_test import sign_test, sign_test_counts, sign_test_interval
+from simtrack.inference.exact.exact_test import fair_coin_tail
+from simtrack.inference.exact.sign_test import sign_test, sign_test_counts, sign_test_interval
 
 SAME = 1e-13  # two floats of one exact number; relative
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from simtrack.errors import InputError
 from simtrack.inference import sign_flip
-from simtrack.inference.signflip_law import (
+from simtrack.inference.exact.signflip_law import (
     as_integers,
     choose_route,
     count_by_convolution,

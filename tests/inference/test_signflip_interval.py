@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from simtrack.inference import sign_flip, sign_flip_interval
-from simtrack.inference.signflip_interval import _ends_by_law, _ends_by_listing
+from simtrack.inference.exact.signflip_interval import _ends_by_law, _ends_by_listing
 
 LIST = [-5, 3, -8, -2, -7, -1, -4, -6, -9, 2, -3, -5]
 DARWIN = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from simtrack.errors import InputError
 from simtrack.inference import sign_flip
-from simtrack.inference.signflip_many import sign_flip_pvalues
+from simtrack.inference.exact.signflip_law import sign_flip_pvalues
 from simtrack.kernels.signflip import flip_integers, flip_reals
 
 ROUNDING = 67 * 2.0**-52  # a halving a cluster, each exact but for one addition

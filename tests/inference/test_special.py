@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simtrack.errors import InputError
-from simtrack.inference import special
+from simtrack.inference.numerics import special
 
 #: What is asked of this module, where the problem itself is well conditioned.
 RELATIVE = 1e-12

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from simtrack.counts import Totals
 from simtrack.errors import InputError
-from simtrack.inference.log_ratio import katz, katz_pooled
-from simtrack.inference.newcombe import newcombe, newcombe_pooled
-from simtrack.inference.score_totals import (
+from simtrack.inference.differences.log_ratio import katz, katz_pooled
+from simtrack.inference.differences.newcombe import newcombe, newcombe_pooled
+from simtrack.inference.differences.score_interval import (
+    miettinen_nurminen,
     miettinen_nurminen_pooled,
+    miettinen_nurminen_ratio,
     miettinen_nurminen_ratio_pooled,
 )
-from simtrack.inference.score_two import miettinen_nurminen, miettinen_nurminen_ratio
 
 FOUR = 5.1e-5  # published to four decimals
 ROUNDING = 1e-10

@@ -8,8 +8,8 @@ import statsmodels.api as sm
 from statsmodels.stats.sandwich_covariance import cov_cluster, cov_cluster_2groups
 
 from simtrack.errors import InputError
-from simtrack.inference.model_table import ModelTable
-from simtrack.inference.two_way import two_way
+from simtrack.inference.models.table import ModelTable
+from simtrack.inference.models.two_way import two_way
 
 #: Two routes to the same sums.
 PEER = 1e-9

@@ -9,9 +9,9 @@ import pytest
 
 from simtrack.counts import Totals
 from simtrack.errors import InputError
-from simtrack.inference.binomial import clopper_pearson
-from simtrack.inference.pooled import rule_of_three_pooled, zeros_pooled
-from simtrack.inference.zeros import (
+from simtrack.inference.rates.binomial import clopper_pearson
+from simtrack.inference.rates.pooled import rule_of_three_pooled, zeros_pooled
+from simtrack.inference.rates.zeros import (
     rule_of_three,
     rule_of_three_clustered,
     zero_bound,

@@ -24,7 +24,7 @@ from simtrack.inference import (
     sign_test_contrast,
     sign_test_counts,
 )
-from simtrack.inference.pooled import rule_of_three_pooled, wilson_pooled, zeros_pooled
+from simtrack.inference.rates.pooled import rule_of_three_pooled, wilson_pooled, zeros_pooled
 
 SAME = 1e-10  # SciPy's t quantile against ours
 END = 5e-5  # ends that are named to four places

@@ -7,9 +7,8 @@ import pytest
 from scipy.special import expit
 
 from simtrack.counts import Totals
-from simtrack.inference.gee_many import gee_many
-from simtrack.inference.hierarchical_beta import hierarchical_beta
-from simtrack.inference.linear_mixed_many import linear_mixed_many
+from simtrack.inference.bayes.hierarchical_beta import hierarchical_beta
+from simtrack.inference.models.many import gee_many, linear_mixed_many
 
 REPLICATES = 4000
 #: Three standard errors of a share near .9 over so many studies, and that of the share told.

@@ -1,0 +1,1 @@
+"""How far raters, rankings or a signal and an outcome agree."""

@@ -1,0 +1,1 @@
+"""Posteriors by quadrature and Bayes factors."""

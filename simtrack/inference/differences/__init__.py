@@ -1,0 +1,1 @@
+"""Two rates or means: their difference, ratio or effect size, with an interval."""

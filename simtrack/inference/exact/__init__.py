@@ -1,0 +1,1 @@
+"""Tests whose null law is enumerated, the intervals they invert to, and families of tests."""

@@ -1,0 +1,1 @@
+"""Mixed models, estimating equations, penalised logits: coefficients with their errors."""

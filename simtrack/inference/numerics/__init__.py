@@ -1,0 +1,1 @@
+"""Special functions, roots, small dense algebra and quadrature: arrays in, arrays out."""

@@ -1,0 +1,1 @@
+"""One rate or one mean, with an interval that respects clusters."""

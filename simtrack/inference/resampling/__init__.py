@@ -1,0 +1,1 @@
+"""The cluster bootstrap: its law without draws, and its intervals."""

@@ -1,0 +1,1 @@
+"""Statements that stay valid however often one looks."""
