@@ -21,7 +21,7 @@ from simtrack.agents import PairedAgent
 from simtrack.analysis import Analysis, analyses
 from simtrack.counts import CountsBatch
 from simtrack.design import Design
-from simtrack.power import power
+from simtrack.planning import power
 
 STUDIES, FEW = 10_000, 100
 RESAMPLES = 10_000

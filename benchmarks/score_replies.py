@@ -27,7 +27,7 @@ from simtrack.design import Design
 from simtrack.logs import read_replies
 from simtrack.records import Replies
 from simtrack.scoring import score_stageif
-from simtrack.scoring.rendered import render_stage_replies
+from simtrack.scoring.stageif.rendered import render_stage_replies
 from simtrack.taxonomy import STAGES
 
 AGENT = StageAgent(

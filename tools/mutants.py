@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
 MUTANTS = (
     Mutant(
         "wrong tail",
-        f"{_IN}/signflip.py",
+        f"{_IN}/exact/signflip.py",
         'observed if alternative == "greater" else -observed, route)',
         'observed if alternative == "less" else -observed, route)',
         (f"{_AT}/test_signflip.py",),
@@ -56,7 +56,7 @@ MUTANTS = (
     ),
     Mutant(
         "at least for more than",
-        f"{_IN}/sign_test.py",
+        f"{_IN}/exact/sign_test.py",
         "up = sum(1 for v in values if v > (0 if exact else slack))",
         "up = sum(1 for v in values if v >= (0 if exact else slack))",
         (f"{_AT}/test_sign_test.py",),
@@ -64,7 +64,7 @@ MUTANTS = (
     ),
     Mutant(
         "swapped denominators",
-        f"{_IN}/paired.py",
+        f"{_IN}/differences/paired.py",
         "    rates = top / bottom\n",
         "    rates = top / bottom[:, ::-1]\n",
         (f"{_AT}/test_paired.py",),
@@ -72,7 +72,7 @@ MUTANTS = (
     ),
     Mutant(
         "ddof",
-        f"{_IN}/clustered.py",
+        f"{_IN}/rates/clustered.py",
         "_ratio(groups * between, (groups - 1.0) * n * n, groups > 1)",
         "_ratio(groups * between, groups * n * n, groups > 1)",
         (f"{_AT}/test_clustered.py",),
@@ -88,7 +88,7 @@ MUTANTS = (
     ),
     Mutant(
         "dropped ties",
-        f"{_IN}/signflip_law.py",
+        f"{_IN}/exact/signflip_law.py",
         "slack = 0 if kind is np.int64 else TIE_TOLERANCE * math.fsum(sizes) / 2.0",
         "slack = 0",
         (f"{_AT}/test_signflip.py",),
@@ -96,7 +96,7 @@ MUTANTS = (
     ),
     Mutant(
         "+1 added to an exact p",
-        f"{_IN}/signflip.py",
+        f"{_IN}/exact/signflip.py",
         "Fraction(_extreme(sizes, alternative, route), 2 ** len(live))",
         "Fraction(_extreme(sizes, alternative, route) + 1, 2 ** len(live) + 1)",
         (f"{_AT}/test_signflip.py",),
@@ -104,7 +104,7 @@ MUTANTS = (
     ),
     Mutant(
         "absolute for relative tolerance",
-        f"{_IN}/signflip_law.py",
+        f"{_IN}/exact/signflip_law.py",
         "slack = 0 if kind is np.int64 else TIE_TOLERANCE * math.fsum(sizes) / 2.0",
         "slack = 0 if kind is np.int64 else 1e-9",
         (f"{_AT}/test_signflip.py",),
@@ -112,7 +112,7 @@ MUTANTS = (
     ),
     Mutant(
         "clusters de-duplicated",
-        f"{_IN}/bootstrap_multisets.py",
+        f"{_IN}/resampling/law.py",
         "np.concatenate([b.sums + j * row[:, None] for j, b in parts], axis=1)",
         "np.concatenate([b.sums + min(j, 1) * row[:, None] for j, b in parts], axis=1)",
         (f"{_AT}/test_bootstrap_law.py", f"{_AT}/test_bootstrap_intervals.py"),
@@ -128,7 +128,7 @@ MUTANTS = (
     ),
     Mutant(
         "quantile off by one",
-        f"{_IN}/bootstrap_law.py",
+        f"{_IN}/resampling/law.py",
         'places = np.searchsorted(cumulated, probabilities * cumulated[-1], side="left")',
         'places = 1 + np.searchsorted(cumulated, probabilities * cumulated[-1], side="left")',
         (f"{_AT}/test_bootstrap_law.py", f"{_AT}/test_bootstrap_intervals.py"),
@@ -136,7 +136,7 @@ MUTANTS = (
     ),
     Mutant(
         "FFT without mask",
-        f"{_IN}/bootstrap_convolution.py",
+        f"{_IN}/resampling/convolution.py",
         "can = np.flatnonzero(reachable(line.places, line.size))",
         "can = np.arange(line.size)",
         (f"{_AT}/test_bootstrap_law.py",),
@@ -145,7 +145,7 @@ MUTANTS = (
     # Beyond the twelve: near relatives of them, in other rooms.
     Mutant(
         "more than for at least",
-        f"{_IN}/permutation_law.py",
+        f"{_IN}/exact/permutation_law.py",
         "return sum(w for total, w in law.items() if total >= observed)",
         "return sum(w for total, w in law.items() if total > observed)",
         (f"{_AT}/test_permutation.py",),
@@ -153,7 +153,7 @@ MUTANTS = (
     ),
     Mutant(
         "FFT without mask, in the plane",
-        f"{_IN}/bootstrap_convolution.py",
+        f"{_IN}/resampling/convolution.py",
         "found = np.flatnonzero(reachable(tuple(flat), rows * columns))",
         "found = np.arange(rows * columns)",
         (f"{_AT}/test_bootstrap_law.py",),
@@ -161,7 +161,7 @@ MUTANTS = (
     ),
     Mutant(
         "no +1 by Monte Carlo",
-        f"{_IN}/signflip.py",
+        f"{_IN}/exact/signflip.py",
         "(int(np.count_nonzero(sums >= observed - slack)) + 1) / (draws + 1)",
         "int(np.count_nonzero(sums >= observed - slack)) / draws",
         (f"{_AT}/test_signflip.py",),
@@ -169,7 +169,7 @@ MUTANTS = (
     ),
     Mutant(
         "missing p-values in the family",
-        f"{_IN}/multiplicity.py",
+        f"{_IN}/exact/multiplicity.py",
         "    there = int((~np.isnan(p)).sum())\n    if declared is None:",
         "    there = p.size\n    if declared is None:",
         (f"{_AT}/test_multiplicity.py",),
@@ -185,7 +185,7 @@ MUTANTS = (
     ),
     Mutant(
         "mean for effective cluster size",
-        f"{_IN}/clustered.py",
+        f"{_IN}/rates/clustered.py",
         "return np.asarray(1.0 + icc * (mean_size - 1.0))",
         "return np.asarray(1.0 + icc * (total / (denominator > 0).sum(axis=0) - 1.0))",
         (f"{_AT}/test_clustered.py",),
@@ -193,7 +193,7 @@ MUTANTS = (
     ),
     Mutant(
         "restricted likelihood without its trace",
-        f"{_IN}/linear_mixed_intercept.py",
+        f"{_IN}/models/linear_mixed_fits.py",
         'score = score - np.einsum("bij,bji->b", inverse(at.lower), a1)',
         'score = score - 0.0 * np.einsum("bij,bji->b", inverse(at.lower), a1)',
         (f"{_AT}/test_linear_mixed.py",),
@@ -201,7 +201,7 @@ MUTANTS = (
     ),
     Mutant(
         "a singular fit called converged",
-        f"{_IN}/linear_mixed.py",
+        f"{_IN}/models/linear_mixed.py",
         '"singular" if singular else "converged", self.table.size',
         '"converged", self.table.size',
         (f"{_AT}/test_linear_mixed.py",),
@@ -209,7 +209,7 @@ MUTANTS = (
     ),
     Mutant(
         "exchangeable with one trial too many",
-        f"{_IN}/gee_equations.py",
+        f"{_IN}/models/gee_equations.py",
         "c = alpha / (1.0 + (table.n.sum(axis=1) - 1.0) * alpha)",
         "c = alpha / (1.0 + table.n.sum(axis=1) * alpha)",
         (f"{_AT}/test_gee.py",),
@@ -217,7 +217,7 @@ MUTANTS = (
     ),
     Mutant(
         "leverage that shrinks",
-        f"{_IN}/gee_covariance.py",
+        f"{_IN}/models/gee_equations.py",
         "cholesky(whole - solved.information)",
         "cholesky(whole + solved.information)",
         (f"{_AT}/test_gee.py",),
@@ -225,7 +225,7 @@ MUTANTS = (
     ),
     Mutant(
         "separation fitted all the same",
-        f"{_IN}/gee.py",
+        f"{_IN}/models/gee.py",
         "if apart.found:",
         "if apart.kind == 'complete':",
         (f"{_AT}/test_gee.py",),
@@ -233,7 +233,7 @@ MUTANTS = (
     ),
     Mutant(
         "Laplace without its determinant",
-        f"{_IN}/logistic_mixed_likelihood.py",
+        f"{_IN}/models/logistic_mixed_likelihood.py",
         "total - 0.5 * log_det(curve)",
         "total - 0.0 * log_det(curve)",
         (f"{_AT}/test_logistic_mixed.py",),
@@ -241,7 +241,7 @@ MUTANTS = (
     ),
     Mutant(
         "cells counted twice",
-        f"{_IN}/two_way.py",
+        f"{_IN}/models/two_way.py",
         "return two - cells, ()",
         "return two, ()",
         (f"{_AT}/test_two_way.py",),
@@ -249,7 +249,7 @@ MUTANTS = (
     ),
     Mutant(
         "a penalty to one side",
-        f"{_IN}/firth.py",
+        f"{_IN}/models/firth.py",
         "leverage * (0.5 - mu)",
         "leverage * (1.0 - mu)",
         (f"{_AT}/test_separation.py",),
@@ -257,7 +257,7 @@ MUTANTS = (
     ),
     Mutant(
         "marginal as conditional",
-        f"{_IN}/logistic_mixed_marginal.py",
+        f"{_IN}/models/logistic_mixed_marginal.py",
         "return logistic_normal_mean(eta, _root(variances(point)))",
         "return logistic_normal_mean(eta, 0.0 * _root(variances(point)))",
         (f"{_AT}/test_logistic_mixed.py",),
@@ -265,7 +265,7 @@ MUTANTS = (
     ),
     Mutant(
         "a sequence of fixed intervals",
-        f"{_IN}/confidence_sequence.py",
+        f"{_IN}/sequential/confidence_sequence.py",
         "    target = -math.log(alpha)\n    mean = s / np.maximum(n, 1.0)\n",
         "    target = -0.5 * math.log(alpha)\n    mean = s / np.maximum(n, 1.0)\n",
         (f"{_AT}/test_anytime.py",),
@@ -273,7 +273,7 @@ MUTANTS = (
     ),
     Mutant(
         "both sides for the price of one",
-        f"{_IN}/betting.py",
+        f"{_IN}/sequential/betting.py",
         "below = _lower_ends(y, at, mean, alpha / 2.0)",
         "below = _lower_ends(y, at, mean, min(20.0 * alpha, 0.9))",
         (f"{_AT}/test_anytime.py",),

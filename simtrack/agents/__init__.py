@@ -1,13 +1,11 @@
 """Agents: one behaviour a file. Expectations exactly, counts by counter-based draws."""
 
 from simtrack.agents.agent import Agent
-from simtrack.agents.clustered import ClusteredAgent, ClusterLaw
-from simtrack.agents.fit import FittedAgent
-from simtrack.agents.fit_clustered import fit_clustered
-from simtrack.agents.fit_paired import fit_paired
-from simtrack.agents.fit_stage import fit_stage
-from simtrack.agents.gate import GateAgent
-from simtrack.agents.gate_replay import Rollout, replay
+from simtrack.agents.clustered.clustered import ClusteredAgent, ClusterLaw
+from simtrack.agents.clustered.fit import fit_clustered, fit_paired
+from simtrack.agents.clustered.paired import PairedAgent
+from simtrack.agents.gate.agent import GateAgent
+from simtrack.agents.gate.chain import Rollout, replay
 from simtrack.agents.heterogeneity import (
     beta_parameters,
     design_effect,
@@ -16,25 +14,24 @@ from simtrack.agents.heterogeneity import (
     logit_normal_parameters,
 )
 from simtrack.agents.kinds import KINDS, agent_from_dict
-from simtrack.agents.paired import PairedAgent
-from simtrack.agents.presets_stageif import STAGE_PRESETS, stage_assumptions, stage_preset
-from simtrack.agents.presets_stageif_trajectory import (
+from simtrack.agents.pilot import FittedAgent
+from simtrack.agents.presets.stageif import STAGE_PRESETS, stage_assumptions, stage_preset
+from simtrack.agents.presets.trajectory import (
     TRAJECTORY_PRESETS,
     trajectory_assumptions,
     trajectory_preset,
 )
-from simtrack.agents.recall import RecallAgent
-from simtrack.agents.recall_outcomes import OutcomeAgent
-from simtrack.agents.recall_repair import Anchoring, Reinstatement
-from simtrack.agents.relapse import RelapseAgent
-from simtrack.agents.relapse_probe import probe_discrimination
-from simtrack.agents.relapse_retry import Attempts
-from simtrack.agents.stage import StageAgent
-from simtrack.agents.stage_effects import ClusterEffect
-from simtrack.agents.stage_join import join_stage_agents
-from simtrack.agents.trajectory import TrajectoryAgent
-from simtrack.agents.trajectory_law import count_law
-from simtrack.agents.trajectory_records import trajectories
+from simtrack.agents.recall.agent import RecallAgent
+from simtrack.agents.recall.outcomes import OutcomeAgent
+from simtrack.agents.recall.repair import Anchoring, Reinstatement
+from simtrack.agents.relapse.agent import RelapseAgent
+from simtrack.agents.relapse.probe import probe_discrimination
+from simtrack.agents.relapse.retry import Attempts
+from simtrack.agents.stage.agent import StageAgent, join_stage_agents
+from simtrack.agents.stage.effects import ClusterEffect
+from simtrack.agents.stage.fit import fit_stage
+from simtrack.agents.trajectory.agent import TrajectoryAgent
+from simtrack.agents.trajectory.draws import count_law, trajectories
 
 __all__ = [
     "KINDS",

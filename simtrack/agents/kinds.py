@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from simtrack.agents.clustered import ClusteredAgent
-from simtrack.agents.gate import GateAgent
-from simtrack.agents.paired import PairedAgent
-from simtrack.agents.recall import RecallAgent
-from simtrack.agents.recall_outcomes import OutcomeAgent
-from simtrack.agents.relapse import RelapseAgent
-from simtrack.agents.stage import StageAgent
-from simtrack.agents.trajectory import TrajectoryAgent
+from simtrack.agents.clustered.clustered import ClusteredAgent
+from simtrack.agents.clustered.paired import PairedAgent
+from simtrack.agents.gate.agent import GateAgent
+from simtrack.agents.recall.agent import RecallAgent
+from simtrack.agents.recall.outcomes import OutcomeAgent
+from simtrack.agents.relapse.agent import RelapseAgent
+from simtrack.agents.stage.agent import StageAgent
+from simtrack.agents.trajectory.agent import TrajectoryAgent
 from simtrack.errors import InputError
 
 __all__ = ["KINDS", "agent_from_dict"]

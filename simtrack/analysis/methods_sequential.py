@@ -61,7 +61,7 @@ SEQUENTIAL_METHODS: tuple[Method, ...] = (
         "quadrature", "asymptotic", "Jennison & Turnbull 2000, chapters 2, 7 and 19",
     ),
     Method(
-        "contrast-t", "contrast", f"{_IN}.differences.contrasts:contrast_t",
+        "contrast-t", "contrast", f"{_IN}.contrasts:contrast_t",
         "A weighted sum of pooled ratios over the same clusters: stage gaps, factor effects.",
         "Few clusters with rates near 0 or 1; clusters without spread (refused).",
         "closed-form", "asymptotic", "Liang & Zeger 1986; Woodruff 1971",

@@ -17,9 +17,8 @@ from simtrack.errors import DataError, InputError
 from simtrack.estimands import Estimand, where
 from simtrack.options import GateName, MissingCluster
 from simtrack.records import Accounting, Records, Replies, account
-from simtrack.scoring.replay import ReplayProtocol, replay_gates
-from simtrack.scoring.replay_gates import ENDS, IMPOSSIBLE
-from simtrack.scoring.replay_protocol import GATE_CODES
+from simtrack.scoring.replay.gates import ENDS, IMPOSSIBLE, ReplayProtocol, replay_gates
+from simtrack.scoring.replay.protocol import GATE_CODES
 from simtrack.taxonomy import GATE
 from simtrack.validate import confidence_level
 
@@ -146,7 +145,7 @@ def replay(
     Returns
     -------
     Replay, Records
-        The report, and the table of sessions: see `simtrack.scoring.replay.replay_gates`.
+        The report, and the table of sessions: see `simtrack.scoring.replay.gates.replay_gates`.
     """
     confidence_level("level", level)
     found = replay_gates(replies, gates, _protocol(protocol))

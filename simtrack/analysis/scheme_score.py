@@ -17,7 +17,7 @@ from simtrack.errors import DataError, InputError
 from simtrack.estimands import Contrast, Estimand
 from simtrack.estimands import estimand as look_up
 from simtrack.inference import sign_flip_contrast
-from simtrack.inference.differences.contrasts import contrast_t
+from simtrack.inference.contrasts import contrast_t
 from simtrack.options import MissingCluster
 from simtrack.records import Accounting, Records, Replies, account
 from simtrack.scoring.schemes import Scheme, load_protocol, scheme_of

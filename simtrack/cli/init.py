@@ -45,7 +45,7 @@ def init(shape: str | None, output: str, force: bool, presets: bool) -> None:
 
 
 def _list_presets(part: str) -> None:
-    from simtrack.agents.presets import PRESETS, preset
+    from simtrack.agents.presets.catalogue import PRESETS, preset
 
     chosen = [name for name in PRESETS if part in name]
     if not chosen:

@@ -12,7 +12,7 @@ from simtrack.cli.rehearse import described, goal_of, progress_line, rehearsal_o
 from simtrack.errors import InputError
 
 if TYPE_CHECKING:
-    from simtrack.power import Goal, Plan
+    from simtrack.planning import Goal, Plan
 
 _EPILOG = """\b
 Examples:
@@ -40,7 +40,7 @@ _WIDEST = 5_000
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def plan(as_json: bool, **given: Any) -> None:
     """The smallest or cheapest design with the target power: STUDY.toml, or two arms by options."""
-    from simtrack.power import plan as compute
+    from simtrack.planning import plan as compute
     from simtrack.price import Price
 
     study = rehearsal_of(given)

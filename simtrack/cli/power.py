@@ -12,7 +12,7 @@ from simtrack.errors import InputError
 
 if TYPE_CHECKING:
     from simtrack.counts import Counts
-    from simtrack.power import Goal, Power
+    from simtrack.planning import Goal, Power
     from simtrack.runs.rehearsal import Rehearsal
 
 _LONG = ("folder", "executor", "workers", "dask", "max_seconds", "part", "merge")
@@ -81,7 +81,7 @@ def power(as_json: bool, **given: Any) -> None:
             print(json.dumps(extra, indent=1) if as_json else extra["told"])
             return
     else:
-        from simtrack.power import power as compute
+        from simtrack.planning import power as compute
 
         extra = {}
         found = compute(

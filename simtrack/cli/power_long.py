@@ -10,7 +10,7 @@ from simtrack.errors import InputError
 
 if TYPE_CHECKING:
     from simtrack.counts import Counts
-    from simtrack.power import Goal, Power, Question
+    from simtrack.planning import Goal, Power, Question
     from simtrack.runs.rehearsal import Rehearsal
 
 __all__ = ["long_run"]
@@ -24,7 +24,7 @@ def long_run(
     given: dict[str, Any],
 ) -> tuple[Power | None, dict[str, Any]]:
     """Simulate in blocks: the power with what is known of the run, or None for one part of it."""
-    from simtrack.power import Question
+    from simtrack.planning import Question
     from simtrack.runs.blocks_power import merge_power, run_power
 
     exact = asked.pop("exact", "auto")
@@ -67,4 +67,4 @@ def _one_part(question: Question, text: str, how: dict[str, Any]) -> dict[str, A
     blocks = run_power_part(question, int(part), int(parts), **how)
     told = (f"{how['folder']}: part {text}, {blocks.n_done:,} blocks kept, stopped: "
             f"{blocks.stopped}. With all parts: --merge FOLDER --merge FOLDER ...")  # fmt: skip
-    return {"schema": "simtrack.power-part/1", "told": told, "run": blocks.to_dict()}
+    return {"schema": "simtrack.planning-part/1", "told": told, "run": blocks.to_dict()}

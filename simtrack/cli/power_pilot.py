@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from simtrack.errors import InputError
 
 if TYPE_CHECKING:
-    from simtrack.agents.fit import FittedAgent
+    from simtrack.agents.pilot import FittedAgent
     from simtrack.counts import Counts
-    from simtrack.power import Assurance, Goal
+    from simtrack.planning import Assurance, Goal
     from simtrack.runs.rehearsal import Rehearsal
 
 __all__ = ["from_pilot", "pilot_assurance", "pilot_lines"]
@@ -60,7 +60,7 @@ def _selected(what: Any, factor: str) -> list[str]:
 
 def pilot_assurance(study: Rehearsal, fit: FittedAgent, goal: Goal, seed: int) -> Assurance:
     """Average the power over the agents that could have made the pilot."""
-    from simtrack.power import assurance
+    from simtrack.planning import assurance
 
     if study.analysis is None:
         raise InputError("[analysis]", "in the study file")

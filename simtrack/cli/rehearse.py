@@ -13,7 +13,7 @@ from simtrack.errors import InputError
 from simtrack.validate import open_unit
 
 if TYPE_CHECKING:
-    from simtrack.power import Goal
+    from simtrack.planning import Goal
     from simtrack.runs.rehearsal import Rehearsal
 
 __all__ = ["described", "goal_of", "progress_line", "rehearsal_of"]
@@ -82,7 +82,7 @@ def rehearsal_of(given: dict[str, Any]) -> Rehearsal:
 
 def goal_of(study: Rehearsal, asked: dict[str, Any]) -> Goal:
     """Take the study's goal, or a difference shown at the level and side that are asked for."""
-    from simtrack.power import Differs
+    from simtrack.planning import Differs
 
     level = {k: asked.pop(k) for k in ("alpha", "alternative") if k in asked}
     if study.goal is None:

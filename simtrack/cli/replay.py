@@ -17,7 +17,7 @@ from simtrack.options import GateName, Status
 
 if TYPE_CHECKING:
     from simtrack.analysis.replayed import Replay
-    from simtrack.scoring.replay_protocol import ReplayProtocol
+    from simtrack.scoring.replay.protocol import ReplayProtocol
 
 _EPILOG = """\b
 Examples:
@@ -82,7 +82,7 @@ def replay(logs: tuple[str, ...], as_json: bool, **given: Any) -> None:
 def _protocol(given: dict[str, Any]) -> ReplayProtocol:
     """Put what the options say over what the file says."""
     from simtrack.scoring.protocol_file import load_plain
-    from simtrack.scoring.replay_protocol import ReplayProtocol
+    from simtrack.scoring.replay.protocol import ReplayProtocol
 
     plain = load_plain(given["protocol"]) if given["protocol"] else {}
     done = [("column", given["done"]), ("calls", list(given["calls"]))]
@@ -99,7 +99,7 @@ def _protocol(given: dict[str, Any]) -> ReplayProtocol:
 
 def _show(found: Replay, output: str | None) -> None:
     from simtrack.report.table import Table, number
-    from simtrack.scoring.replay_protocol import GATE_CODES
+    from simtrack.scoring.replay.protocol import GATE_CODES
 
     accounts = found.accounting
     statuses = [s for s in get_args(Status) if accounts.total(s) or s == "scored"]

@@ -68,7 +68,7 @@ def _default(ctx: click.Context) -> str:
 
 
 def _example(scheme: str) -> str:
-    from simtrack.scoring.protocol_examples import EXAMPLES, protocol_example
+    from simtrack.scoring.protocol_file import EXAMPLES, protocol_example
 
     if scheme not in EXAMPLES:
         rule = f"used with --scheme {', '.join(SCHEMES_OFFERED[1:])}"

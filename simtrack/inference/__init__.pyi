@@ -67,23 +67,23 @@ from .bayes.hierarchical_slope import (
 from .bayes.posterior import (
     Posterior as Posterior,
 )
-from .differences.cluster_difference import (
-    cluster_difference as cluster_difference,
-)
-from .differences.contrasts import (
+from .contrasts import (
     ClusterContrasts as ClusterContrasts,
 )
-from .differences.contrasts import (
+from .contrasts import (
     ContrastT as ContrastT,
 )
-from .differences.contrasts import (
+from .contrasts import (
     cluster_contrasts as cluster_contrasts,
 )
-from .differences.contrasts import (
+from .contrasts import (
     contrast_t as contrast_t,
 )
-from .differences.contrasts import (
+from .contrasts import (
     contrast_table as contrast_table,
+)
+from .differences.cluster_difference import (
+    cluster_difference as cluster_difference,
 )
 from .differences.effect_size import (
     EffectSize as EffectSize,

@@ -12,7 +12,7 @@ import msgspec
 
 from simtrack.errors import DataError
 from simtrack.logs.decode import Decoded, decode_record
-from simtrack.logs.salvage_json import salvaged_json
+from simtrack.logs.salvage import salvaged_json
 from simtrack.logs.source import MAPPED_BYTES, Source
 
 __all__ = ["Content", "Kind", "UnknownFormat", "look_at"]

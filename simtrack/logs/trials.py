@@ -13,7 +13,7 @@ from simtrack.counts import Factor, natural_order
 from simtrack.errors import InputError, MissingExtra
 from simtrack.files import write_text, write_with
 from simtrack.logs.inspect import inspect_text
-from simtrack.logs.tables.guarded import guarded
+from simtrack.logs.tables.marked import guarded
 from simtrack.logs.tables.roles import MARKER
 from simtrack.records import Records
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from simtrack.power import Plan
+    from simtrack.planning import Plan
 
 __all__ = ["plan_plot"]
 
@@ -24,7 +24,7 @@ def plan_plot(plan: Plan) -> Figure:
 
     Parameters
     ----------
-    plan : simtrack.power.Plan
+    plan : simtrack.planning.Plan
 
     Returns
     -------

@@ -17,15 +17,16 @@ from numpy.typing import NDArray
 
 from simtrack.errors import DataError, InputError
 from simtrack.options import ExecutorName, ProgressStyle, Stopped
-from simtrack.runs.blocks_result import (
+from simtrack.runs.blocks_schedule import (
     Arrays,
     Blocks,
     Prefix,
     assemble,
     canonical_arrays,
+    checked_schedule,
+    chosen_blocks,
     layout_of,
 )
-from simtrack.runs.blocks_schedule import checked_schedule, chosen_blocks
 from simtrack.runs.checkpoint import Checkpoint, open_checkpoint
 from simtrack.runs.checkpoint_manifest import environment, manifest_of
 from simtrack.runs.executors import SerialExecutor, open_executor, worker_count

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.errors import DataError, InputError
-from simtrack.runs.blocks_result import Blocks, assemble, layout_of
-from simtrack.runs.blocks_schedule import in_words
+from simtrack.runs.blocks_schedule import Blocks, assemble, in_words, layout_of
 from simtrack.runs.checkpoint import Checkpoint, open_checkpoint
 from simtrack.runs.checkpoint_manifest import Manifest, read_manifest
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from simtrack.errors import DataError
 from simtrack.options import ExecutorName, ProgressStyle
-from simtrack.power import (
+from simtrack.planning import (
     Exactness,
     Power,
     Question,
@@ -25,13 +25,12 @@ from simtrack.power import (
     run_block,
     wanted_draws,
 )
-from simtrack.power.exact import exact_tally
-from simtrack.power.question import is_hopeless
+from simtrack.planning.exact import exact_tally
+from simtrack.planning.question import is_hopeless
 from simtrack.runs import progress as progress_room
 from simtrack.runs.blocks import run_blocks
 from simtrack.runs.blocks_merge import merge_blocks
-from simtrack.runs.blocks_result import Blocks
-from simtrack.runs.blocks_schedule import block_schedule
+from simtrack.runs.blocks_schedule import Blocks, block_schedule
 from simtrack.runs.checkpoint_manifest import manifest_of, read_manifest
 from simtrack.validate import integer
 

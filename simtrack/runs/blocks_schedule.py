@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simtrack.errors import InputError
+from simtrack.options import Stopped
 from simtrack.validate import integer
 
 __all__ = [
+    "Arrays",
+    "Blocks",
+    "Prefix",
+    "assemble",
     "block_schedule",
+    "canonical_arrays",
     "checked_schedule",
     "chosen_blocks",
+    "digest_arrays",
     "in_words",
+    "layout_of",
     "run_lengths",
     "schedule_from",
 ]
+
 
 _SHOWN = 5
 
@@ -121,3 +136,151 @@ def in_words(numbers: Sequence[int], schedule: Sequence[range]) -> str:
         texts.append(f"{name} ({span})")
     rest = len(groups) - _SHOWN
     return ", ".join(texts) + (f" and {rest} more gaps" if rest > 0 else "")
+
+
+# What a long run gives back: one array a quantity, one row a replicate, in index order.
+Arrays = Mapping[str, NDArray[Any]]
+_KINDS = "biuf"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Blocks:
+    """Which replicates are done, and what did they give?
+
+    Attributes
+    ----------
+    arrays : mapping of name to array, shape (n_done, ...)
+        One row a replicate, in the order of `replicates`; empty if no block is done.
+    schedule : tuple of range
+        The blocks that were asked for.
+    done : tuple of range
+        Those whose replicates are in `arrays`, in index order.
+    stopped : "finished", "enough" or "max-seconds"
+    n_resumed : int
+        How many of the done blocks were read from the folder.
+    notes : tuple of str
+        What a reader must know: damaged files that were computed anew, other library versions.
+    """
+
+    arrays: Arrays
+    schedule: tuple[range, ...]
+    done: tuple[range, ...]
+    stopped: Stopped = "finished"
+    n_resumed: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_done(self) -> int:
+        """The number of replicates in `arrays`."""
+        return sum(map(len, self.done))
+
+    @property
+    def n_planned(self) -> int:
+        """The number of replicates that were asked for."""
+        return sum(map(len, self.schedule))
+
+    @property
+    def complete(self) -> bool:
+        """Whether every block that was asked for is done."""
+        return len(self.done) == len(self.schedule)
+
+    @property
+    def replicates(self) -> NDArray[np.int64]:
+        """The numbers of the done replicates: int64, shape (n_done,), ascending."""
+        parts = [np.arange(b.start, b.stop, dtype=np.int64) for b in self.done]
+        return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of replicates and arrays: blind to block sizes, executors, kills and merges."""
+        digest = hashlib.sha256(b"simtrack.blocks/1")
+        digest_arrays(digest, {"replicates": self.replicates})
+        digest_arrays(digest, self.arrays)
+        return digest.hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the counts as plain data, without the arrays."""
+        return {
+            "schema": "simtrack.blocks/1",
+            "n_replicates_done": self.n_done,
+            "n_replicates_planned": self.n_planned,
+            "n_blocks_done": len(self.done),
+            "n_blocks_planned": len(self.schedule),
+            "n_blocks_resumed": self.n_resumed,
+            "stopped": self.stopped,
+            "sha256": self.sha256,
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        names = ", ".join(sorted(self.arrays)) or "nothing"
+        counts = f"{self.n_done} of {self.n_planned} replicates"
+        return f"Blocks({counts}, {self.stopped}: {names})"
+
+
+def canonical_arrays(found: object, block: range) -> dict[str, NDArray[Any]]:
+    """Return what a task gave for one block as contiguous little-endian arrays, sorted by name.
+
+    Raises
+    ------
+    InputError
+        Unless it is a mapping of names to arrays of numbers or booleans with one row a replicate.
+    """
+    where = f"replicates {block.start} to {block.stop - 1}"
+    if not isinstance(found, Mapping) or not found:
+        rule = "a function that gives named arrays"
+        raise InputError("task", rule, type(found).__name__, where=where)
+    arrays = {}
+    for name in sorted(found):
+        array = np.asarray(found[name])
+        if array.ndim == 0 or array.shape[0] != len(block) or array.dtype.kind not in _KINDS:
+            rule = f"a function that gives arrays of numbers with {len(block)} rows"
+            got = f"{array.dtype} of shape {array.shape} as {name}"
+            raise InputError("task", rule, got, where=where)
+        arrays[str(name)] = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+    return arrays
+
+
+def layout_of(arrays: Arrays) -> dict[str, str]:
+    """Say which type and shape a row of each array has: equal for all blocks of one run."""
+    return {name: f"{a.dtype.str} {list(a.shape[1:])}" for name, a in sorted(arrays.items())}
+
+
+def assemble(parts: Sequence[Arrays]) -> dict[str, NDArray[Any]]:
+    """Stack blocks in the order given; no sum is taken, so no order of arrival can show."""
+    if not parts:
+        return {}
+    return {name: np.concatenate([p[name] for p in parts]) for name in sorted(parts[0])}
+
+
+class Prefix:
+    """The rows of the first blocks, in index order, growing in place."""
+
+    def __init__(self, n_rows: int) -> None:
+        self._n_rows = n_rows
+        self._n_done = 0
+        self._rows: dict[str, NDArray[Any]] = {}
+
+    def grow(self, arrays: Arrays) -> dict[str, NDArray[Any]]:
+        """Append the next block; give all rows so far, read-only."""
+        end = self._n_done + len(next(iter(arrays.values())))
+        for name in sorted(arrays):
+            array = arrays[name]
+            if name not in self._rows:
+                self._rows[name] = np.empty((self._n_rows, *array.shape[1:]), array.dtype)
+            self._rows[name][self._n_done : end] = array
+        self._n_done = end
+        views = {name: rows[:end] for name, rows in self._rows.items()}
+        for view in views.values():
+            view.flags.writeable = False
+        return views
+
+
+def digest_arrays(digest: Any, arrays: Arrays) -> None:
+    """Feed name, type, shape and bytes of every array, in the order of their names."""
+    for name in sorted(arrays):
+        array = arrays[name]
+        little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+        head = [name, little.dtype.str, list(little.shape)]
+        digest.update(json.dumps(head, ensure_ascii=False).encode())
+        digest.update(little.tobytes())

@@ -18,7 +18,7 @@ from simtrack.validate import integer, real
 if TYPE_CHECKING:
     import xarray as xr
 
-    from simtrack.power.coverage import Coverage, Size
+    from simtrack.planning.coverage import Coverage, Size
 
 __all__ = ["run_coverage"]
 
@@ -94,7 +94,7 @@ def _refuse_lacking(study: Study, grid: Mapping[str, Any], run: Mapping[str, Any
 
 
 def _sizes(clusters: int, grid: Mapping[str, Any]) -> tuple[int, ...]:
-    from simtrack.power.coverage import cluster_sizes
+    from simtrack.planning.coverage import cluster_sizes
 
     return cluster_sizes(clusters, grid["trials"])
 
@@ -110,7 +110,7 @@ def _run(cells: Sequence[_Cell]) -> list[dict[str, list[Coverage] | list[Size]]]
 
 def _one(cell: _Cell) -> dict[str, list[Coverage] | list[Size]]:
     from simtrack.agents import ClusteredAgent, PairedAgent
-    from simtrack.power.few_clusters import difference_cell, rate_cell
+    from simtrack.planning.few_clusters import difference_cell, rate_cell
 
     if cell.slope_sd is None:
         agent = ClusteredAgent(cell.rate, cell.icc)

@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from simtrack.agents import agent_from_dict
 from simtrack.agents.agent import Agent
-from simtrack.agents.paired import PairedAgent
-from simtrack.agents.presets import preset_agent
+from simtrack.agents.clustered.paired import PairedAgent
+from simtrack.agents.presets.catalogue import preset_agent
 from simtrack.analysis import analyses
 from simtrack.analysis.named import Analysis
 from simtrack.design import Design
 from simtrack.errors import DataError, InputError
-from simtrack.power import Differs, Equivalent, Excludes, Goal, Narrow
+from simtrack.planning import Differs, Equivalent, Excludes, Goal, Narrow
 from simtrack.price import Price
 from simtrack.validate import real
 

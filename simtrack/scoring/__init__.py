@@ -1,14 +1,17 @@
 """Replies in, outcome codes out: reply parsers, oracles, and the schemes of the papers."""
 
-from simtrack.scoring.artifacts import Artifact, ArtifactRules, read_artifact
-from simtrack.scoring.attribution import Attribution, AttributionRules, attribute, surface_overlap
+from simtrack.scoring.artifacts.artifact import Artifact, ArtifactRules, read_artifact
+from simtrack.scoring.artifacts.attribution import (
+    Attribution,
+    AttributionRules,
+    attribute,
+    surface_overlap,
+)
+from simtrack.scoring.artifacts.presence import Check, holds
 from simtrack.scoring.confusion import CrossTable, composition, confusion
-from simtrack.scoring.constraints import CONSTRAINT_KINDS, Constraint, Verdict
-from simtrack.scoring.cues import CueRule
-from simtrack.scoring.depth_difference import DepthDifference, deepest_minus_shallowest
-from simtrack.scoring.depths import DepthCurve, prevalence_by_depth
+from simtrack.scoring.constraints.checks import CONSTRAINT_KINDS, Constraint, Verdict
+from simtrack.scoring.constraints.distractors import jaccard, score_distractors
 from simtrack.scoring.diagnosis import DiagnosisReplay, HumanLabels, replay_diagnoses
-from simtrack.scoring.distractors import jaccard, score_distractors
 from simtrack.scoring.judges import (
     JudgeAgreement,
     JudgePair,
@@ -16,22 +19,28 @@ from simtrack.scoring.judges import (
     judge_agreement,
     self_preference,
 )
-from simtrack.scoring.markers import Marker, Report
-from simtrack.scoring.obligations import ObligationProtocol, score_obligations
-from simtrack.scoring.oracle import Oracle, Rule, Truth
-from simtrack.scoring.positions import mid_task_trajectories, with_positions
-from simtrack.scoring.presence import Check, holds
-from simtrack.scoring.protocol import StageProtocol
-from simtrack.scoring.rebind import RebindTables, rebind_tables, score_rebind, score_rebind_clauses
-from simtrack.scoring.rebind_costs import CostRatio, cost_ratio
-from simtrack.scoring.rebind_protocol import ClauseRule, RebindProtocol
-from simtrack.scoring.rebind_risk import DepthAuroc, RiskStrata, auroc_by_depth, risk_strata
-from simtrack.scoring.replay import ReplayProtocol, replay_gates
-from simtrack.scoring.stageif import score_stageif
-from simtrack.scoring.statetrack import score_statetrack
-from simtrack.scoring.statetrack_change import score_changed_rule
-from simtrack.scoring.statetrack_protocol import ProbeRule, StateTrackProtocol
-from simtrack.scoring.statetrack_recovery import score_recovery
+from simtrack.scoring.rebind.costs import CostRatio, cost_ratio
+from simtrack.scoring.rebind.depth_contrasts import DepthDifference, deepest_minus_shallowest
+from simtrack.scoring.rebind.depths import DepthCurve, prevalence_by_depth
+from simtrack.scoring.rebind.protocol import ClauseRule, RebindProtocol
+from simtrack.scoring.rebind.risk import DepthAuroc, RiskStrata, auroc_by_depth, risk_strata
+from simtrack.scoring.rebind.score import (
+    RebindTables,
+    rebind_tables,
+    score_rebind,
+    score_rebind_clauses,
+)
+from simtrack.scoring.replay.gates import ReplayProtocol, replay_gates
+from simtrack.scoring.stageif.cues import CueRule
+from simtrack.scoring.stageif.markers import Marker, Report
+from simtrack.scoring.stageif.obligations import ObligationProtocol, score_obligations
+from simtrack.scoring.stageif.oracle import Oracle, Rule, Truth
+from simtrack.scoring.stageif.positions import mid_task_trajectories, with_positions
+from simtrack.scoring.stageif.protocol import StageProtocol
+from simtrack.scoring.stageif.score import score_stageif
+from simtrack.scoring.statetrack.protocol import ProbeRule, StateTrackProtocol
+from simtrack.scoring.statetrack.recovery import score_changed_rule, score_recovery
+from simtrack.scoring.statetrack.score import score_statetrack
 
 __all__ = [
     "CONSTRAINT_KINDS",

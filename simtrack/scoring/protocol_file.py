@@ -5,12 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from simtrack.errors import DataError, InputError
 
-__all__ = ["check_head", "flag", "load_plain", "only_keys", "table", "text", "texts", "told_where"]
+__all__ = [
+    "EXAMPLES",
+    "check_head",
+    "flag",
+    "load_plain",
+    "only_keys",
+    "protocol_example",
+    "table",
+    "text",
+    "texts",
+    "told_where",
+]
 
 
 def load_plain(path: str | Path) -> dict[str, Any]:
@@ -104,3 +116,25 @@ def texts(found: Any, key: str, where: str) -> tuple[str, ...]:
         else:
             raise InputError(key, "text or a list of texts", repr(found), where=where)
     return tuple(out)
+
+
+# A commented protocol of each scheme, to start from.
+#: The schemes, and the replay of sessions, that have one.
+EXAMPLES = ("stageif", "obligations", "statetrack", "rebind", "replay")
+
+
+def protocol_example(scheme: str) -> str:
+    """What may a protocol of this scheme say? TOML with comments; as it stands it can be loaded.
+
+    Parameters
+    ----------
+    scheme : {"stageif", "obligations", "statetrack", "rebind", "replay"}
+
+    Examples
+    --------
+    >>> print(protocol_example("stageif").splitlines()[0])
+    # How replies report their stage, and which stage is right: a protocol of the StageIF scheme.
+    """
+    if scheme not in EXAMPLES:
+        raise InputError("scheme", f"one of {', '.join(EXAMPLES)}", repr(scheme))
+    return (files("simtrack.scoring") / "examples" / f"{scheme}.toml").read_text(encoding="utf-8")

@@ -1,33 +1,67 @@
-"""The schemes there are: how each scores replies, and which estimands it serves. Data only."""
+"""The corruptions that every scheme of checkers can be put to: silence, and foreign words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+
+from simtrack.counts import Factor
 from simtrack.errors import DataError, InputError
 from simtrack.records import Records, Replies
-from simtrack.scoring.corrupted import blank_and_foreign
-from simtrack.scoring.obligations import score_obligations
-from simtrack.scoring.obligations_protocol import ObligationProtocol
-from simtrack.scoring.positions import mid_task_trajectories
-from simtrack.scoring.protocol import StageProtocol
 from simtrack.scoring.protocol_file import load_plain, told_where
-from simtrack.scoring.rebind import rebind_tables
-from simtrack.scoring.rebind_corrupt import corrupt_rebind
-from simtrack.scoring.rebind_protocol import RebindProtocol
-from simtrack.scoring.stageif import score_stageif
-from simtrack.scoring.stageif_corrupt import corrupt_stageif
-from simtrack.scoring.statetrack import score_statetrack
-from simtrack.scoring.statetrack_change import score_changed_rule
-from simtrack.scoring.statetrack_protocol import StateTrackProtocol
-from simtrack.scoring.statetrack_recovery import score_recovery
+from simtrack.scoring.rebind.protocol import RebindProtocol
+from simtrack.scoring.rebind.rendered import corrupt_rebind
+from simtrack.scoring.rebind.score import rebind_tables
+from simtrack.scoring.stageif.obligations import ObligationProtocol, score_obligations
+from simtrack.scoring.stageif.positions import mid_task_trajectories
+from simtrack.scoring.stageif.protocol import StageProtocol
+from simtrack.scoring.stageif.rendered import corrupt_stageif
+from simtrack.scoring.stageif.score import score_stageif
+from simtrack.scoring.statetrack.protocol import StateTrackProtocol
+from simtrack.scoring.statetrack.recovery import score_changed_rule, score_recovery
+from simtrack.scoring.statetrack.score import score_statetrack
 from simtrack.taxonomy import RECALL, RELAPSE, STAGEIF, Taxonomy
 
-__all__ = ["SCHEMES", "Scheme", "load_protocol", "scheme_of"]
+__all__ = ["FOREIGN", "SCHEMES", "Scheme", "blank_and_foreign", "load_protocol", "scheme_of"]
 
+
+#: What answers no task and follows no rule that anybody would declare.
+FOREIGN = "simtrack-corrupted"
+
+
+def blank_and_foreign(
+    replies: Replies, columns: Collection[str] = (), exempt: Mapping[str, str] | None = None
+) -> list[tuple[str, Replies, Mapping[str, str]]]:
+    """Give the replies blanked, and each with the same foreign word in its place.
+
+    Parameters
+    ----------
+    replies : Replies
+    columns : names
+        Recorded verdicts; they were given on other words and are taken away.
+    exempt : mapping of column to label
+        Rows in which silence is right; foreign words are not.
+    """
+    gone = Factor((), np.full(len(replies), -1, dtype=np.int32))
+    held = {name: gone for name in columns if name in replies.records.factors}
+    records = replies.records.with_factors(**held) if held else replies.records
+    quiet = [None if call is None else () for call in replies.calls]
+
+    def said(word: str) -> Replies:
+        texts = [None if text is None else word for text in replies.texts]
+        return Replies(records, texts, quiet, replies.verdicts)
+
+    return [
+        ("blank replies", said(""), exempt or {}),
+        ("foreign replies", said(FOREIGN), exempt or {}),
+    ]
+
+
+# The schemes there are: how each scores replies, and which estimands it serves. Data only.
 #: Corrupted replies: what was done, the replies, and the labels of rows where silence is right.
 Corrupted: TypeAlias = Sequence[tuple[str, Replies, Mapping[str, str | tuple[str, ...]]]]
 

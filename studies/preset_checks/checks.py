@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from simtrack.agents.gate_chain import OUTCOMES
-from simtrack.agents.presets_gate import B1, B2_OK, REPLAYED, gate_preset, marker_gate_fit
-from simtrack.agents.presets_rebind import REPETITIONS, TASKS, rebind
-from simtrack.agents.presets_statetrack import MODELS, RECOVERY, statetrack
-from simtrack.agents.relapse_exact import contrast_moments, joint_relapse, pair_law
-from simtrack.agents.relapse_probe import probe_discrimination
+from simtrack.agents.gate.chain import OUTCOMES
+from simtrack.agents.presets.gate import B1, B2_OK, REPLAYED, gate_preset, marker_gate_fit
+from simtrack.agents.presets.rebind import REPETITIONS, TASKS, rebind
+from simtrack.agents.presets.statetrack import MODELS, RECOVERY, statetrack
+from simtrack.agents.relapse.exact import contrast_moments, joint_relapse, pair_law
+from simtrack.agents.relapse.probe import probe_discrimination
 from simtrack.design import Design
 from simtrack.estimands import CATALOGUE, Contrast, Estimand
 

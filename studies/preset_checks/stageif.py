@@ -10,8 +10,13 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any
 
-from simtrack.agents.presets_stageif import gap_spread, spread_from_interval, stage_preset
-from simtrack.agents.presets_stageif_data import DELTA, THETA
+from simtrack.agents.presets.stageif import (
+    DELTA,
+    THETA,
+    gap_spread,
+    spread_from_interval,
+    stage_preset,
+)
 from simtrack.design import Design
 from simtrack.estimands import CATALOGUE, Contrast
 from simtrack.taxonomy import STAGES

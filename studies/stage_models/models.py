@@ -6,8 +6,7 @@ Seven deployments at their published adherences (`simtrack.agents.presets`), 12 
 20 repetitions, one encoding: the shape of the paper's mixed-model appendix (6,718 rows; ours has
 6,720 less transport failures). The truth of every deployment is known, so that intervals can be
 held against it. What the paper prints of its own data stands at the end, recomputed from the
-coefficient and its standard error.
-"""
+coefficient and its standard error."""
 
 from __future__ import annotations
 
@@ -18,13 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
-from simtrack.agents.presets import PRESETS, preset_agent
+from simtrack.agents.presets.catalogue import PRESETS, preset_agent
 from simtrack.analysis.fit import fit
 from simtrack.counts import Factor
 from simtrack.design import Design
 from simtrack.estimands import estimand
 from simtrack.inference import bootstrap, sign_flip_contrast
-from simtrack.inference.differences.contrasts import contrast_t
+from simtrack.inference.contrasts import contrast_t
 from simtrack.inference.numerics.special import normal_cdf, normal_quantile, t_cdf, t_critical
 from simtrack.records import Records
 from simtrack.taxonomy import STAGES

@@ -9,9 +9,8 @@ import pytest
 from scipy import stats
 from scipy.integrate import dblquad
 
-from simtrack.agents.fit_clustered import fit_clustered
-from simtrack.agents.fit_paired import fit_paired
-from simtrack.agents.paired import PairedAgent
+from simtrack.agents.clustered.fit import fit_clustered, fit_paired
+from simtrack.agents.clustered.paired import PairedAgent
 from simtrack.counts import Totals
 from simtrack.errors import InputError
 

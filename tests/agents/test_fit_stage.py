@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simtrack.agents.fit_stage import fit_stage
-from simtrack.agents.fit_stage_cells import PilotCell
-from simtrack.agents.fit_stage_spread import _log_likelihood, spread_posterior
-from simtrack.agents.stage import StageAgent
-from simtrack.agents.stage_effects import ClusterEffect
+from simtrack.agents.stage.agent import StageAgent
+from simtrack.agents.stage.effects import ClusterEffect
+from simtrack.agents.stage.fit import fit_stage
+from simtrack.agents.stage.fit_cells import PilotCell, _log_likelihood, spread_posterior
 from simtrack.design import Design
 from simtrack.errors import DataError, InputError
 from simtrack.estimands import estimand

@@ -10,9 +10,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from simtrack.agents.gate import GateAgent
-from simtrack.agents.gate_chain import GATES, OUTCOMES
-from simtrack.agents.gate_replay import Rollout, replay
+from simtrack.agents.gate.agent import GateAgent
+from simtrack.agents.gate.chain import GATES, OUTCOMES, Rollout, replay
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.estimands import CATALOGUE, Contrast, Estimand

@@ -10,9 +10,9 @@ from itertools import pairwise
 import pytest
 
 from simtrack.agents import agent_from_dict
-from simtrack.agents.presets_gate import B1, B2_OK, REPLAYED, gate_preset
-from simtrack.agents.presets_rebind import REBIND, REPETITIONS, TASKS, rebind
-from simtrack.agents.presets_statetrack import (
+from simtrack.agents.presets.gate import B1, B2_OK, REPLAYED, gate_preset
+from simtrack.agents.presets.rebind import REBIND, REPETITIONS, TASKS, rebind
+from simtrack.agents.presets.statetrack import (
     ANCHORING,
     DEPTHS,
     LEDGER_ARMS,
@@ -22,7 +22,7 @@ from simtrack.agents.presets_statetrack import (
     statetrack_ledger,
     statetrack_recovery,
 )
-from simtrack.agents.relapse_exact import cell_shares, contrast_moments
+from simtrack.agents.relapse.exact import cell_shares, contrast_moments
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.estimands import CATALOGUE, Estimand

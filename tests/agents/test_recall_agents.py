@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from simtrack.agents.recall import RecallAgent
-from simtrack.agents.recall_outcomes import OutcomeAgent
-from simtrack.agents.recall_repair import Anchoring, Reinstatement
+from simtrack.agents.recall.agent import RecallAgent
+from simtrack.agents.recall.outcomes import OutcomeAgent
+from simtrack.agents.recall.repair import Anchoring, Reinstatement
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.estimands import CATALOGUE, Contrast, Estimand

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from simtrack.agents.relapse import RelapseAgent
-from simtrack.agents.relapse_draws import OUTCOMES
-from simtrack.agents.relapse_exact import (
+from simtrack.agents.relapse.agent import RelapseAgent
+from simtrack.agents.relapse.draws import OUTCOMES, cell_weights, propensities
+from simtrack.agents.relapse.exact import (
     cell_shares,
     contrast_moments,
     joint_relapse,
@@ -20,8 +20,7 @@ from simtrack.agents.relapse_exact import (
     status_at_two_turns,
     task_law,
 )
-from simtrack.agents.relapse_propensity import cell_weights, propensities
-from simtrack.agents.relapse_retry import Attempts
+from simtrack.agents.relapse.retry import Attempts
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.estimands import CATALOGUE, Contrast, Estimand

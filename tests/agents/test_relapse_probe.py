@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from simtrack.agents.relapse import RelapseAgent
-from simtrack.agents.relapse_probe import probe_discrimination, probe_records
+from simtrack.agents.relapse.agent import RelapseAgent
+from simtrack.agents.relapse.probe import probe_discrimination, probe_records
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.inference import auroc

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from simtrack.agents.kinds import agent_from_dict
-from simtrack.agents.stage import StageAgent
-from simtrack.agents.stage_effects import ClusterEffect, logit_mean
-from simtrack.agents.stage_tables import OUT_OF_VOCABULARY, POSITIONS
+from simtrack.agents.stage.agent import StageAgent
+from simtrack.agents.stage.effects import ClusterEffect, logit_mean
+from simtrack.agents.stage.tables import OUT_OF_VOCABULARY, POSITIONS
 from simtrack.counts import CountsBatch
 from simtrack.design import Design
 from simtrack.errors import InputError

@@ -9,25 +9,23 @@ import math
 import numpy as np
 import pytest
 
-from simtrack.agents.presets_stageif import (
-    STAGE_PRESETS,
-    gap_spread,
-    spread_from_interval,
-    stage_assumptions,
-    stage_preset,
-)
-from simtrack.agents.presets_stageif_data import (
+from simtrack.agents.presets.stageif import (
     BUNDLE,
     DELTA,
     FALSE_ALARM,
     FIVE_ARM,
     METRICS,
+    STAGE_PRESETS,
     THETA,
     WRONG_VALUE_POINTS,
+    gap_spread,
+    spread_from_interval,
+    stage_assumptions,
+    stage_preset,
 )
-from simtrack.agents.stage_effects import ClusterEffect
-from simtrack.agents.stage_join import join_stage_agents
-from simtrack.agents.stage_tables import POSITIONS
+from simtrack.agents.stage.agent import join_stage_agents
+from simtrack.agents.stage.effects import ClusterEffect
+from simtrack.agents.stage.tables import POSITIONS
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.estimands import estimand

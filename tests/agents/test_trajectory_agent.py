@@ -12,16 +12,15 @@ import numpy as np
 import pytest
 
 from simtrack.agents.kinds import agent_from_dict
-from simtrack.agents.presets_stageif_trajectory import (
+from simtrack.agents.presets.trajectory import (
     TABLE6,
     TRAJECTORY_PRESETS,
     spread_from_alike,
     trajectory_assumptions,
     trajectory_preset,
 )
-from simtrack.agents.trajectory import BEFORE_ACTING, TrajectoryAgent
-from simtrack.agents.trajectory_law import all_alike, bin_counts, bin_of, count_law
-from simtrack.agents.trajectory_records import trajectories
+from simtrack.agents.trajectory.agent import BEFORE_ACTING, TrajectoryAgent
+from simtrack.agents.trajectory.draws import all_alike, bin_counts, bin_of, count_law, trajectories
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.estimands import estimand

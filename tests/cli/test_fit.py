@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simtrack.agents.presets import preset_agent
+from simtrack.agents.presets.catalogue import preset_agent
 from simtrack.analysis.fit import fit
 from simtrack.counts import Factor
 from simtrack.design import Design

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simtrack.agents.presets import PRESETS, preset
+from simtrack.agents.presets.catalogue import PRESETS, preset
 from simtrack.runs.rehearsal import load_rehearsal
 from simtrack.runs.starters import STARTERS
 

@@ -9,7 +9,7 @@ import pytest
 from simtrack.agents import PairedAgent
 from simtrack.analysis import analyses
 from simtrack.design import Design
-from simtrack.power import power
+from simtrack.planning import power
 
 STUDY = """
 [design]

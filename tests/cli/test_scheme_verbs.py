@@ -7,7 +7,7 @@ import pathlib
 
 import pytest
 
-from simtrack.scoring.protocol_examples import protocol_example
+from simtrack.scoring.protocol_file import protocol_example
 
 LOG = "stage_replies.eval"
 

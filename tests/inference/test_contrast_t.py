@@ -9,7 +9,7 @@ from scipy import stats
 from simtrack.counts import Totals
 from simtrack.errors import InputError
 from simtrack.inference import paired_difference
-from simtrack.inference.differences.contrasts import contrast_t
+from simtrack.inference.contrasts import contrast_t
 
 #: Sums in another order differ in the last digits.
 ROUNDING = 1e-12

@@ -14,7 +14,7 @@ from simtrack.counts import Counts, Totals
 from simtrack.errors import InputError
 from simtrack.estimands import RATE, Contrast
 from simtrack.inference import sign_flip, sign_flip_interval
-from simtrack.inference.differences.contrasts import cluster_contrasts, contrast_table
+from simtrack.inference.contrasts import cluster_contrasts, contrast_table
 from simtrack.inference.exact.contrast_tests import (
     sign_flip_contrast,
     sign_flip_contrast_interval,

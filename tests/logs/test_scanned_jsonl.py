@@ -11,7 +11,8 @@ from simtrack._jit import enabled
 from simtrack.errors import DataError
 from simtrack.logs import source as sources
 from simtrack.logs.source import Source
-from simtrack.logs.tables import json_lines, pays, read_json_lines, scanned
+from simtrack.logs.tables import json_lines, read_json_lines, scanned
+from simtrack.logs.tables import json_lines as pays
 from simtrack.logs.tables.skipping import HEAD_RECORDS, Skipped
 
 pytestmark = pytest.mark.skipif(not enabled(), reason="the scanner is compiled code")

@@ -10,8 +10,8 @@ pytest.importorskip("matplotlib")
 from simtrack.agents import PairedAgent
 from simtrack.analysis import analyses
 from simtrack.design import Design
+from simtrack.planning import plan
 from simtrack.plots import plan_plot
-from simtrack.power import plan
 
 TEST = analyses.sign_flip("rate", "arm", "new", "old")
 DESIGN = Design(6, 2, {"arm": ("new", "old")})

@@ -13,8 +13,7 @@ import pytest
 from simtrack.errors import InputError
 from simtrack.runs import blocks
 from simtrack.runs.blocks import run_blocks
-from simtrack.runs.blocks_result import Blocks
-from simtrack.runs.blocks_schedule import block_schedule, in_words, schedule_from
+from simtrack.runs.blocks_schedule import Blocks, block_schedule, in_words, schedule_from
 
 
 class Squares:

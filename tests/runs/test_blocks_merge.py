@@ -10,7 +10,7 @@ from simtrack.runs import checkpoint_manifest
 from simtrack.runs.blocks import run_blocks
 from simtrack.runs.blocks_merge import merge_blocks
 from simtrack.runs.blocks_schedule import block_schedule
-from simtrack.runs.checkpoint_block import block_path, write_block
+from simtrack.runs.checkpoint import block_path, write_block
 from simtrack.runs.checkpoint_manifest import manifest_of
 
 SCHEDULE = block_schedule(57, 10)

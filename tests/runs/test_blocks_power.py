@@ -11,7 +11,7 @@ from simtrack.agents import PairedAgent
 from simtrack.analysis import analyses
 from simtrack.design import Design
 from simtrack.errors import DataError
-from simtrack.power import Question, answer
+from simtrack.planning import Question, answer
 from simtrack.runs.blocks import run_blocks
 from simtrack.runs.blocks_power import PowerTask, merge_power, run_power, tallies_of
 from simtrack.runs.blocks_schedule import block_schedule

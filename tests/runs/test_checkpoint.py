@@ -18,14 +18,14 @@ from simtrack.errors import DataError, InputError
 from simtrack.runs import checkpoint_manifest
 from simtrack.runs.blocks import run_blocks
 from simtrack.runs.blocks_schedule import block_schedule
-from simtrack.runs.checkpoint_block import (
+from simtrack.runs.checkpoint import (
     DamagedBlock,
     ForeignBlock,
     block_path,
+    folder_lock,
     read_block,
     write_block,
 )
-from simtrack.runs.checkpoint_lock import folder_lock
 from simtrack.runs.checkpoint_manifest import manifest_of, read_manifest
 
 SCHEDULE = block_schedule(40, 10)
@@ -270,7 +270,7 @@ def test_one_run_at_a_time(task, tmp_path):
 def test_the_lock_of_a_killed_process_is_gone(tmp_path):
     code = (
         "import sys, time; from pathlib import Path\n"
-        "from simtrack.runs.checkpoint_lock import folder_lock\n"
+        "from simtrack.runs.checkpoint import folder_lock\n"
         "with folder_lock(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
     )
     command = [sys.executable, "-c", code, str(tmp_path)]

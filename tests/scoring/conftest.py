@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simtrack.records import Records, Replies
-from simtrack.scoring.replay import ReplayProtocol, replay_gates
+from simtrack.scoring.replay.gates import ReplayProtocol, replay_gates
 
 FREE = {"record": {"gate": "none"}, "done": {"calls": ["one", "two"]}}
 ALL = ("marker", "no-tool-call", "runtime")

@@ -11,10 +11,9 @@ import sys
 import pytest
 
 from simtrack.errors import InputError
-from simtrack.scoring.artifact_facts import facts_of
-from simtrack.scoring.artifact_fences import fenced_blocks
-from simtrack.scoring.artifacts import ArtifactRules, read_artifact
-from simtrack.scoring.libraries import foreign_modules, stdlib_modules
+from simtrack.scoring.artifacts.artifact import ArtifactRules, fenced_blocks, read_artifact
+from simtrack.scoring.artifacts.facts import facts_of
+from simtrack.scoring.artifacts.presence import foreign_modules, stdlib_modules
 
 TASK = "def solve(n):\n    return n + 1\n"
 

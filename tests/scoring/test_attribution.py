@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from simtrack.scoring.artifacts import read_artifact
-from simtrack.scoring.attribution import (
+from simtrack.scoring.artifacts.artifact import read_artifact
+from simtrack.scoring.artifacts.attribution import (
     Attribution,
     AttributionRules,
     RowClause,
@@ -15,7 +15,7 @@ from simtrack.scoring.attribution import (
     attribute,
     surface_overlap,
 )
-from simtrack.scoring.presence import Check
+from simtrack.scoring.artifacts.presence import Check
 from simtrack.taxonomy import RELAPSE
 
 

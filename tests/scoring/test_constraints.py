@@ -7,9 +7,9 @@ import json
 import pytest
 
 from simtrack.errors import InputError
-from simtrack.scoring.constraints import CONSTRAINT_KINDS, Constraint
-from simtrack.scoring.constraints_numbers import numbers
-from simtrack.scoring.constraints_text import items, paragraphs, sentences, unfenced, words
+from simtrack.scoring.constraints.checks import CONSTRAINT_KINDS, Constraint
+from simtrack.scoring.constraints.numbers import numbers
+from simtrack.scoring.constraints.text import items, paragraphs, sentences, unfenced, words
 
 FENCED = "Run it:\n```py\n- x = 1\n- y = 2\n```\n- done"
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simtrack.scoring.constraints import CONSTRAINT_KINDS, Constraint
-from simtrack.scoring.constraints_kinds import Verdict
+from simtrack.scoring.constraints.checks import CONSTRAINT_KINDS, Constraint
+from simtrack.scoring.constraints.text import Verdict
 
 CONTENTS = [
     {"kind": "words", "exactly": 3},

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simtrack.errors import InputError
-from simtrack.scoring.constraints import Constraint
-from simtrack.scoring.constraints_automaton import STATES_MAX, Automaton
+from simtrack.scoring.constraints.checks import Constraint
+from simtrack.scoring.constraints.patterns import STATES_MAX, Automaton
 
 TEXTS = st.text(alphabet="abAé1_ -\n.", max_size=12)
 ATOMS = st.sampled_from(

@@ -15,9 +15,12 @@ from simtrack.agents import RelapseAgent
 from simtrack.design import Design
 from simtrack.errors import DataError, InputError
 from simtrack.records import Records
-from simtrack.scoring.depth_crossing import crossing_of, first_crossings
-from simtrack.scoring.depth_difference import deepest_minus_shallowest
-from simtrack.scoring.depths import prevalence_by_depth
+from simtrack.scoring.rebind.depth_contrasts import (
+    crossing_of,
+    deepest_minus_shallowest,
+    first_crossings,
+)
+from simtrack.scoring.rebind.depths import prevalence_by_depth
 
 #: Rounding of a division or two.
 ROUNDING = 1e-12

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from simtrack.errors import DataError, InputError
 from simtrack.records import Records, Replies
-from simtrack.scoring.distractors import (
+from simtrack.scoring.constraints.distractors import (
     FUNCTION_WORDS,
     SIMILARITY_CEILING,
     SIMILARITY_PRINTED,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simtrack.scoring import Marker
-from simtrack.scoring.envelope import stripped
+from simtrack.scoring.stageif.score import stripped
 
 #: A reply of a hundred thousand blanks takes some milliseconds if its cost is linear, and minutes
 #: if it is quadratic: the bound tells these apart on any machine.

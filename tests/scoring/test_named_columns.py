@@ -7,14 +7,14 @@ import pytest
 from simtrack.errors import DataError, InputError
 from simtrack.records import Records, Replies
 from simtrack.scoring import StageProtocol, score_stageif
-from simtrack.scoring.obligations import score_obligations
-from simtrack.scoring.rebind import rebind_tables
-from simtrack.scoring.rebind_protocol import RebindProtocol
-from simtrack.scoring.replay import replay_gates
-from simtrack.scoring.replay_protocol import ReplayProtocol
+from simtrack.scoring.rebind.protocol import RebindProtocol
+from simtrack.scoring.rebind.score import rebind_tables
+from simtrack.scoring.replay.gates import replay_gates
+from simtrack.scoring.replay.protocol import ReplayProtocol
 from simtrack.scoring.schemes import load_protocol, scheme_of
-from simtrack.scoring.statetrack import score_statetrack
-from simtrack.scoring.statetrack_protocol import StateTrackProtocol
+from simtrack.scoring.stageif.obligations import score_obligations
+from simtrack.scoring.statetrack.protocol import StateTrackProtocol
+from simtrack.scoring.statetrack.score import score_statetrack
 
 
 def _replies(**columns):

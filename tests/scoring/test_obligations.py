@@ -10,7 +10,7 @@ from simtrack.errors import DataError, InputError
 from simtrack.estimands import estimand
 from simtrack.records import Records, Replies
 from simtrack.scoring import StageProtocol
-from simtrack.scoring.obligations import ObligationProtocol, score_obligations
+from simtrack.scoring.stageif.obligations import ObligationProtocol, score_obligations
 
 GOING, DONE, SIGIL = (
     "(The task is still in progress.)",

@@ -7,7 +7,7 @@ import pytest
 from simtrack.errors import DataError, InputError
 from simtrack.records import Records, Replies
 from simtrack.scoring import Oracle, Rule, StageProtocol, score_stageif
-from simtrack.scoring.protocol import PAPER_VALUES
+from simtrack.scoring.stageif.protocol import PAPER_VALUES
 
 MACHINE = """
 [[rule]]

@@ -13,8 +13,8 @@ from simtrack.errors import DataError, InputError
 from simtrack.estimands import estimand
 from simtrack.records import Records, Replies
 from simtrack.scoring import StageProtocol, score_stageif
-from simtrack.scoring.cues import CueRule
-from simtrack.scoring.positions import mid_task_trajectories, trajectory_ids, with_positions
+from simtrack.scoring.stageif.cues import CueRule
+from simtrack.scoring.stageif.positions import mid_task_trajectories, trajectory_ids, with_positions
 
 VALUE = {"NEEDS_INFO": "needs_information", "READY": "ready_for_action",
          "POST_OBS": "post_observation_continue", "COMPLETED": "completed"}  # fmt: skip

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from simtrack.errors import InputError
-from simtrack.scoring.artifacts import read_artifact
-from simtrack.scoring.presence import Check, comments_of, entails, holds
+from simtrack.scoring.artifacts.artifact import read_artifact
+from simtrack.scoring.artifacts.presence import Check, comments_of, entails, holds
 
 CODE = '''\
 """Solve it in O(n) time."""

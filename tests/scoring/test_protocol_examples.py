@@ -11,13 +11,16 @@ import pytest
 from simtrack.analysis.scheme_score import score_replies
 from simtrack.errors import InputError
 from simtrack.logs import read_replies
-from simtrack.scoring import protocol, rebind_protocol, replay_protocol, statetrack_protocol
-from simtrack.scoring.obligations_protocol import _KEYS as OF_OBLIGATIONS
-from simtrack.scoring.obligations_protocol import ObligationProtocol
-from simtrack.scoring.protocol import StageProtocol
-from simtrack.scoring.protocol_examples import EXAMPLES, protocol_example
-from simtrack.scoring.replay_protocol import ReplayProtocol
+from simtrack.scoring.protocol_file import EXAMPLES, protocol_example
+from simtrack.scoring.rebind import protocol as rebind_protocol
+from simtrack.scoring.replay import protocol as replay_protocol
+from simtrack.scoring.replay.protocol import ReplayProtocol
 from simtrack.scoring.schemes import SCHEMES
+from simtrack.scoring.stageif import protocol
+from simtrack.scoring.stageif.obligations import _KEYS as OF_OBLIGATIONS
+from simtrack.scoring.stageif.obligations import ObligationProtocol
+from simtrack.scoring.stageif.protocol import StageProtocol
+from simtrack.scoring.statetrack import protocol as statetrack_protocol
 
 KEYS = {
     "stageif": protocol._KEYS,

@@ -12,8 +12,8 @@ from simtrack.counts import Factor
 from simtrack.errors import DataError, InputError
 from simtrack.estimands import estimand
 from simtrack.records import Records, Replies
-from simtrack.scoring.rebind import rebind_tables, score_rebind, score_rebind_clauses
-from simtrack.scoring.rebind_protocol import RebindProtocol
+from simtrack.scoring.rebind.protocol import RebindProtocol
+from simtrack.scoring.rebind.score import rebind_tables, score_rebind, score_rebind_clauses
 from simtrack.taxonomy import CLAUSE, RELAPSE
 
 TOML = """
@@ -319,7 +319,7 @@ def test_equal_replies_are_judged_alike_however_many_stand_between(
 ) -> None:
     replies = replies_of(CASES * 3)
     before = rebind_tables(replies, protocol)
-    monkeypatch.setattr("simtrack.scoring.rebind_judged._REMEMBERED", 2)
+    monkeypatch.setattr("simtrack.scoring.rebind.rows._REMEMBERED", 2)
     after = rebind_tables(replies, protocol)
     for name in ("episodes", "clauses"):
         codes = [getattr(t, name).factors["outcome"].codes.tolist() for t in (before, after)]

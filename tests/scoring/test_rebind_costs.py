@@ -11,7 +11,7 @@ from scipy import stats
 from simtrack.errors import DataError, InputError
 from simtrack.price import Price
 from simtrack.records import Records
-from simtrack.scoring.rebind_costs import cost_ratio
+from simtrack.scoring.rebind.costs import cost_ratio
 
 #: The step of a numeric derivative, and what it is good to.
 STEP, NUMERIC = 1e-6, 1e-6

@@ -10,9 +10,8 @@ from simtrack.design import Design
 from simtrack.errors import DataError
 from simtrack.estimands import estimand
 from simtrack.records import Records
-from simtrack.scoring.rebind import rebind_tables, score_rebind
-from simtrack.scoring.rebind_corrupt import corrupt_rebind
-from simtrack.scoring.rebind_rendered import REHEARSAL, render_rebind_replies
+from simtrack.scoring.rebind.rendered import REHEARSAL, corrupt_rebind, render_rebind_replies
+from simtrack.scoring.rebind.score import rebind_tables, score_rebind
 from simtrack.taxonomy import RELAPSE
 
 #: Every code is frequent.

@@ -12,7 +12,7 @@ from scipy import stats
 from simtrack.counts import Factor
 from simtrack.errors import DataError, InputError
 from simtrack.records import Records
-from simtrack.scoring.rebind_risk import auroc_by_depth, risk_strata
+from simtrack.scoring.rebind.risk import auroc_by_depth, risk_strata
 
 CODE = {"R": "TRUE_RELAPSE", "n": "NO_TRACE", "u": "UNPARSEABLE", "t": "TRANSPORT"}
 

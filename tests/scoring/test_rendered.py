@@ -12,7 +12,7 @@ from simtrack.design import Design
 from simtrack.errors import DataError
 from simtrack.records import Records
 from simtrack.scoring import StageProtocol, score_stageif
-from simtrack.scoring.rendered import render_stage_replies
+from simtrack.scoring.stageif.rendered import render_stage_replies
 from simtrack.taxonomy import NO_REPORT, OUT_OF_VOCABULARY, STAGEIF, STAGES
 
 #: Every code occurs often, wrong values of every kind too; tool calls carry reports half the time.

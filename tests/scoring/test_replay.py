@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from simtrack.agents import GateAgent
-from simtrack.agents.gate_replay import replay as replay_simulated
+from simtrack.agents.gate.chain import replay as replay_simulated
 from simtrack.counts import Factor
 from simtrack.design import Design
 from simtrack.estimands import estimand
 from simtrack.logs import read_replies
 from simtrack.records import Replies
-from simtrack.scoring.replay import ReplayProtocol, replay_gates
+from simtrack.scoring.replay.gates import ReplayProtocol, replay_gates
 
 READY, MID = "<stage>ready_for_action</stage>", "<stage>post_observation_continue</stage>"
 END = "<stage>completed</stage>"

@@ -8,7 +8,7 @@ import pytest
 from simtrack.counts import Factor
 from simtrack.errors import DataError, InputError
 from simtrack.records import Records, Replies
-from simtrack.scoring.replay import ReplayProtocol, replay_gates
+from simtrack.scoring.replay.gates import ReplayProtocol, replay_gates
 
 READY, MID = "<stage>ready_for_action</stage>", "<stage>post_observation_continue</stage>"
 END = "<stage>completed</stage>"

@@ -8,7 +8,7 @@ import pytest
 
 from simtrack.records import Records, Replies
 from simtrack.scoring import Marker, StageProtocol, score_stageif
-from simtrack.scoring.envelope import UNREADABLE, stripped
+from simtrack.scoring.stageif.score import UNREADABLE, stripped
 
 ENCODINGS = ("xml", "json")
 RIGHT, WRONG, STRANGE = "post_observation_continue", "completed", "nearly_there"

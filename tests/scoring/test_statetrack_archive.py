@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from simtrack.agents.recall import RecallAgent
+from simtrack.agents.recall.agent import RecallAgent
 from simtrack.design import Design
 from simtrack.estimands.catalogue import estimand
 from simtrack.records import Records, Replies

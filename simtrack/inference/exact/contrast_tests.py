@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from simtrack.counts import Totals
 from simtrack.errors import InputError
-from simtrack.inference.differences.contrasts import cluster_contrasts
+from simtrack.inference.contrasts import cluster_contrasts
 from simtrack.inference.exact.sign_test import SignTest, sign_test
 from simtrack.inference.exact.signflip import Reals, SignFlip, checked_differences, sign_flip
 from simtrack.inference.exact.signflip_interval import SignFlipInterval, sign_flip_interval

@@ -18,14 +18,16 @@ from simtrack.logs.inspect.changes import version_of
 from simtrack.logs.inspect.columns import (
     LOG_COLUMNS,
     SAMPLE_COLUMNS,
+    Plan,
     argument_labels,
     error_text,
+    losses_by_metric,
     metadata_columns,
     own_columns,
     own_numbers,
+    plan_of,
 )
 from simtrack.logs.inspect.metrics import ABSENT, metric_columns
-from simtrack.logs.inspect.plan import Plan, losses_by_metric, plan_of
 from simtrack.logs.inspect.source import InspectLog
 from simtrack.logs.score_values import NON_FINITE, NULL, ScoreReader
 from simtrack.options import Status

@@ -14,9 +14,8 @@ from simtrack.logs.columns import LABEL_COLUMNS_MAX
 from simtrack.logs.decode import Decoded, decode_record
 from simtrack.logs.source import Source
 from simtrack.logs.tables.cells import Cells, Column, Kinds
-from simtrack.logs.tables.places import Places
 from simtrack.logs.tables.roles import MARKER
-from simtrack.logs.tables.skipped import Skipped
+from simtrack.logs.tables.skipped import Places, Skipped
 from simtrack.logs.tables.skipping import heavy_keys, is_used
 
 __all__ = ["Assembly", "LineReader", "Sparse"]

@@ -11,9 +11,7 @@ import msgspec
 from simtrack.errors import DataError
 from simtrack.logs.decode import Decoded, decode, one_line
 from simtrack.logs.rows import Outcome, choose_metrics, rows_to_records
-from simtrack.logs.tau.columns import TRIAL_COLUMNS
-from simtrack.logs.tau.fields import FirstFile, Trial
-from simtrack.logs.tau.plan import missing_cells, numbered
+from simtrack.logs.tau.columns import TRIAL_COLUMNS, FirstFile, Trial, missing_cells, numbered
 from simtrack.records import Records
 
 __all__ = ["SUCCESS_WITHIN", "open_first", "read_first", "succeeded", "trials_table"]

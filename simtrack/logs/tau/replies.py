@@ -9,9 +9,8 @@ from msgspec import Struct
 
 from simtrack.logs import transcripts
 from simtrack.logs.decode import Decoded, decode
-from simtrack.logs.tau.fields import FirstFile, Info, Message, Results, Simulation, Trial
+from simtrack.logs.tau.columns import FirstFile, Info, Message, Results, Simulation, Trial, numbered
 from simtrack.logs.tau.first import open_first, trials_table
-from simtrack.logs.tau.plan import numbered
 from simtrack.logs.tau.second import open_results, table_of
 from simtrack.options import Turns
 from simtrack.records import Replies

@@ -13,10 +13,17 @@ from simtrack.errors import DataError
 from simtrack.logs.content import UnknownFormat
 from simtrack.logs.decode import Decoded, decode
 from simtrack.logs.rows import Outcome, choose_metrics, rows_to_records
-from simtrack.logs.tau.columns import RUN_COLUMNS, SIMULATION_COLUMNS, breakdown_column
-from simtrack.logs.tau.fields import Info, Results, Simulation
+from simtrack.logs.tau.columns import (
+    RUN_COLUMNS,
+    SIMULATION_COLUMNS,
+    Info,
+    Results,
+    Simulation,
+    breakdown_column,
+    missing_cells,
+    numbered,
+)
 from simtrack.logs.tau.first import succeeded
-from simtrack.logs.tau.plan import missing_cells, numbered
 from simtrack.options import Detail
 from simtrack.records import Records
 

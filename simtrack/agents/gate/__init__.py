@@ -1,0 +1,1 @@
+"""Sessions that a gate may stop."""

@@ -1,0 +1,147 @@
+"""An agent fitted to a pilot, with what the pilot leaves open: agents to draw for assurance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simtrack.agents.clustered.clustered import ClusteredAgent
+from simtrack.agents.clustered.paired import PairedAgent
+from simtrack.agents.heterogeneity import logit_normal_moments
+from simtrack.errors import InputError
+from simtrack.options import Computation, Guarantee
+from simtrack.rng import Stream
+from simtrack.validate import confidence_level, integer
+
+__all__ = ["FittedAgent"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedAgent:
+    """Which agents could have made the pilot, and how likely is each?
+
+    Parameters
+    ----------
+    agent : Agent
+        The one at the posterior mean (or the estimate) of every parameter.
+    kind : str
+        What `draw` makes: "clustered", "paired" or "stage".
+    names : tuple of str
+        The parameters.
+    atoms : float64 array, shape (atoms, parameters)
+        Parameter values: a grid, or draws from their law.
+    weights : float64 array, shape (atoms,)
+        Their probabilities; they add up to 1.
+    fixed : mapping
+        What `draw` needs besides the parameters.
+    computation, guarantee
+        How the law was worked out and what it promises.
+    notes : tuple of str
+        What was assumed and what the pilot cannot show.
+    n, seed : int, optional
+        Monte Carlo draws and their seed, where there were any.
+    """
+
+    agent: Any
+    kind: str
+    names: tuple[str, ...]
+    atoms: Floats
+    weights: Floats
+    fixed: Mapping[str, Any]
+    computation: Computation
+    guarantee: Guarantee
+    notes: tuple[str, ...] = ()
+    n: int | None = None
+    seed: int | None = None
+
+    def parameters(self, seed: int, index: int) -> dict[str, float]:
+        """Draw the parameters of one agent: the same ones for this seed and index, always."""
+        place = integer("index", index, 0)
+        stream = Stream(seed, "fitted-agent", self.kind)
+        number = float(stream.uniform(replicates=range(place, place + 1), clusters=1)[0, 0, 0])
+        steps = np.add.accumulate(self.weights)
+        atom = int(np.searchsorted(steps, number * steps[-1], side="right"))
+        row = self.atoms[min(atom, len(self.atoms) - 1)]
+        return dict(zip(self.names, row.tolist(), strict=True))
+
+    def draw(self, seed: int, index: int) -> Any:
+        """Draw one agent that could have made the pilot, for assurance."""
+        return _MAKERS[self.kind](self.parameters(seed, index), self.fixed)
+
+    def mean(self, name: str) -> float:
+        """Give the mean of a parameter."""
+        return float((self.weights * self._column(name)).sum())
+
+    def sd(self, name: str) -> float:
+        """Give the standard deviation of a parameter."""
+        deviation = self._column(name) - self.mean(name)
+        return float(np.sqrt((self.weights * deviation * deviation).sum()))
+
+    def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
+        """Give the central interval of a parameter, by its quantiles."""
+        tail = 0.5 * (1.0 - confidence_level("level", level))
+        column = self._column(name)
+        order = np.argsort(column, kind="stable")
+        steps = np.add.accumulate(self.weights[order])
+        ends = np.searchsorted(steps / steps[-1], [tail, 1.0 - tail])
+        low, high = column[order][np.minimum(ends, column.size - 1)]
+        return float(low), float(high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give a summary as plain data: the agent, and each parameter's mean, SD and interval."""
+        summary = {
+            name: {
+                "mean": self.mean(name),
+                "sd": self.sd(name),
+                "interval_95": list(self.interval(name)),
+            }
+            for name in self.names
+        }
+        return {
+            "schema": "simtrack.fitted-agent/1",
+            "agent": self.agent.to_dict(),
+            "parameters": summary,
+            "computation": self.computation,
+            "guarantee": self.guarantee,
+            "notes": list(self.notes),
+            "n": self.n,
+            "seed": self.seed,
+        }
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{n} {self.mean(n):.3g} ± {self.sd(n):.2g}" for n in self.names[:4])
+        more = ", …" if len(self.names) > 4 else ""
+        return f"FittedAgent({self.kind}: {shown}{more})"
+
+    def _column(self, name: str) -> Floats:
+        if name not in self.names:
+            raise InputError("parameter", f"one of {', '.join(self.names)}", repr(name))
+        return self.atoms[:, self.names.index(name)]
+
+
+def _clustered(values: Mapping[str, float], fixed: Mapping[str, Any]) -> ClusteredAgent:
+    return ClusteredAgent(values["rate"], values["icc"], fixed["law"])
+
+
+def _paired(values: Mapping[str, float], fixed: Mapping[str, Any]) -> PairedAgent:
+    rate, icc = logit_normal_moments(values["mean"], values["sd"])
+    return PairedAgent(rate, icc, values["effect"], values["slope_sd"], fixed["factor"])
+
+
+def _stage(values: Mapping[str, float], fixed: Mapping[str, Any]) -> Any:
+    from simtrack.agents.stage.fit import stage_agent
+
+    return stage_agent(values, fixed)
+
+
+_MAKERS: dict[str, Callable[[Mapping[str, float], Mapping[str, Any]], Any]] = {
+    "clustered": _clustered,
+    "paired": _paired,
+    "stage": _stage,
+}

@@ -1,0 +1,1 @@
+"""Agents at published operating points, with the source of every number."""

@@ -1,0 +1,1 @@
+"""What is still recalled after a delay, and repairs."""

@@ -1,0 +1,1 @@
+"""Relapses to a withdrawn clause."""

@@ -1,0 +1,1 @@
+"""Adherence by stage, and its fit to pilots."""

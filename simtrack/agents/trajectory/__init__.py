@@ -1,0 +1,1 @@
+"""Adherence along a trajectory of stages."""

@@ -1,0 +1,258 @@
+"""A question about a design, and the fixed blocks of draws by which simulation answers it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+
+from simtrack.agents.agent import Agent
+from simtrack.analysis.named import Analysis
+from simtrack.analysis.named_results import Results
+from simtrack.counts import Counts
+from simtrack.design import Design
+from simtrack.errors import InputError
+from simtrack.estimands import Estimand
+from simtrack.planning.goals import Differs, Goal
+from simtrack.planning.tally import Tally, tally
+from simtrack.validate import integer, real
+
+__all__ = [
+    "Question",
+    "block_count",
+    "is_enough",
+    "is_hopeless",
+    "run_block",
+    "simulation_error",
+    "study_results",
+    "wanted_draws",
+]
+
+#: A share of 0 or 1 among few draws is no certainty: its error is taken as at least 1 / n.
+_LEAST = 1.0
+#: If no study of so many blocks (and one more) has an answer, none will be looked for any longer.
+_HOPELESS = 4
+#: Trials, and cells of clusters, of the studies of one block: about a minute, and some gigabytes.
+_MOST_TRIALS, _MOST_CELLS = 20_000_000_000, 40_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """How likely is it that this study reaches its goal?
+
+    Block k holds the draws k·block to (k+1)·block - 1 whatever else is drawn; results are looked
+    at after whole blocks only. So threads, machines, restarts and the order in which blocks are
+    done cannot show.
+
+    Parameters
+    ----------
+    design : Design
+    agent : Agent
+    analysis : Analysis
+    goal : Goal
+    mcse : float
+        Monte Carlo standard error of the power at which to stop.
+    max_draws, block : int
+    seed : int
+    interim : Counts, optional
+        Clusters that have been observed; the rest of the design's clusters are drawn.
+    decided_at : float, optional
+        Stop as soon as the power is this far from it, for certain: four standard errors.
+    """
+
+    design: Design
+    agent: Agent
+    analysis: Analysis
+    goal: Goal = field(default_factory=Differs)
+    mcse: float = 0.005
+    max_draws: int = 100_000
+    block: int = 1_000
+    seed: int = 0
+    interim: Counts | None = None
+    decided_at: float | None = None
+
+    def __post_init__(self) -> None:
+        real("mcse", self.mcse, 1e-6, 0.5)
+        integer("max_draws", self.max_draws, 1)
+        integer("block", self.block, 1)
+        integer("seed", self.seed, 0)
+        aim, stated = self.goal, "null" in dict(self.analysis.options)
+        if (
+            isinstance(aim, Differs)
+            and isinstance(self.analysis.what, Estimand)
+            and not (stated or aim.null)
+        ):
+            cure = "Use goal=Differs(null=...), Narrow(width), Equivalent(low, high)."
+            raise InputError("goal", f"about a value that {self.analysis.what.name} may have",
+                             "a difference from 0", cure=cure)  # fmt: skip
+        if isinstance(aim, Differs) and aim.null:
+            _refuse_another_null(self.analysis, aim.null)
+        if self.interim is not None:
+            done = len(self.interim.cluster.compact().levels)
+            if not 0 < done < self.design.clusters:
+                rule = f"a table of 1 to {self.design.clusters - 1} of the design's clusters"
+                raise InputError("interim", rule, f"{done} clusters")
+            _refuse_silent_terms(self)
+
+    @property
+    def null(self) -> float:
+        """The value that is tested: the goal's, or the option of the analysis."""
+        stated = dict(self.analysis.options).get("null", getattr(self.goal, "null", 0.0))
+        return float(stated)
+
+    @property
+    def truth(self) -> float:
+        """The true value of what is estimated: exact."""
+        return self.agent.expectation(self.analysis.what, self.design)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain data that tells this question from every other."""
+        return {
+            "schema": "simtrack.planning-question/1",
+            "design": self.design.to_dict(),
+            "agent": self.agent.to_dict(),
+            "analysis": self.analysis.to_dict(),
+            "goal": self.goal.to_dict(),
+            "mcse": self.mcse,
+            "max_draws": self.max_draws,
+            "block": self.block,
+            "seed": self.seed,
+            "interim": None if self.interim is None else self.interim.fingerprint,
+            "decided_at": self.decided_at,
+        }
+
+
+def block_count(question: Question) -> int:
+    """How many blocks are there at most?"""
+    return -(-question.max_draws // question.block)
+
+
+def run_block(question: Question, index: int, *, threads: int = 1) -> Tally:
+    """Draw and analyse block `index`: a pure function of the question and the index."""
+    start = question.block * integer("index", index, 0, block_count(question) - 1)
+    draws = range(start, min(start + question.block, question.max_draws))
+    results = study_results(question, draws, threads=threads)
+    return tally(
+        results, question.goal, question.analysis, truth=question.truth, null=question.null
+    )
+
+
+def study_results(question: Question, draws: range, *, threads: int = 1) -> Results:
+    """Draw and analyse these studies: a pure function of the question and the draws."""
+    _refuse_too_large(question.design, len(draws))
+    batch = question.agent.counts(question.design, draws, question.seed, threads=threads)
+    top, bottom, weights = question.analysis.arrays(batch)
+    if question.interim is not None:
+        top, bottom = _with_observed(question, top, bottom)
+    return question.analysis.run_arrays(
+        top, bottom, weights,
+        alternative=question.goal.side, level=question.goal.level(question.analysis),
+    )  # fmt: skip
+
+
+def is_enough(question: Question, so_far: Tally) -> bool:
+    """Say whether the blocks so far, from the first on without a gap, settle the question."""
+    error = simulation_error(so_far)
+    if error is None:
+        return False
+    if error <= question.mcse * (1.0 + 1e-12):
+        return True
+    if question.decided_at is None:
+        return False
+    low, high = so_far.met / so_far.n, (so_far.met + so_far.n - so_far.ok) / so_far.n
+    far = 4.0 * error
+    return low - far > question.decided_at or high + far < question.decided_at
+
+
+def is_hopeless(n_blocks: int, so_far: Tally) -> bool:
+    """Say whether to give up: so many blocks, and not one study has an answer."""
+    return n_blocks > _HOPELESS and not so_far.ok
+
+
+def simulation_error(found: Tally) -> float | None:
+    """Give the Monte Carlo standard error of the share that met the goal; None without answers."""
+    if not found.ok:
+        return None
+    share = found.met / found.ok
+    return math.sqrt(max(share * (1.0 - share), _LEAST / found.ok) / found.ok)
+
+
+def wanted_draws(question: Question, so_far: Tally) -> int:
+    """Guess how many draws it will take: for a progress bar, and for nothing else."""
+    if not so_far.ok:
+        return question.max_draws
+    share = so_far.met / so_far.ok
+    needed = max(share * (1.0 - share), 1.0 / so_far.ok) / question.mcse**2
+    blocks = math.ceil(needed * so_far.n / so_far.ok / question.block)
+    return int(min(question.max_draws, max(so_far.n, blocks * question.block)))
+
+
+def _refuse_another_null(analysis: Analysis, null: float) -> None:
+    """Refuse a null that the test would not hear of, or that no rate can have."""
+    if isinstance(analysis.what, Estimand) and not 0.0 <= null <= 1.0:
+        raise InputError("null", f"from 0 to 1, as {analysis.what.name} is", null)
+    if analysis.named.has_pvalue and dict(analysis.options).get("null") != null:
+        takes = "null" in analysis.option_names
+        cure = (f"Give it as the option null = {null:g} of the analysis." if takes else
+                "Use a method that decides by its interval, or the goal excludes.")  # fmt: skip
+        rule = f"left out: the p-value of {analysis.name} is about its own null"
+        raise InputError("null", rule, null, cure=cure)
+
+
+def _refuse_silent_terms(question: Question) -> None:
+    """Refuse a table in which a term has no trials at all: its levels are named otherwise.
+
+    Where arms share no clusters, one of them may be to come: then all terms are to be silent.
+    """
+    analysis, interim = question.analysis, cast("Counts", question.interim)
+    totals, _ = analysis.totals(interim)
+    what = analysis.what
+    terms = [what] if isinstance(what, Estimand) else [e for _, e in what.terms]
+    seen = np.any(totals.denominator > 0, axis=0).tolist()
+    empty = [term.name for term, has in zip(terms, seen, strict=True) if not has]
+    if empty and (len(empty) == len(terms) or not question.design.between):
+        levels = {f: interim.conditions[f].compact().levels for f in analysis.factors}
+        found = "; ".join(f"{f}: {', '.join(v)}" for f, v in levels.items()) or "none"
+        raise InputError("interim", f"a table with trials of {' and '.join(empty)}", found)
+
+
+def _refuse_too_large(design: Design, draws: int) -> None:
+    """Refuse what no memory holds or no patience waits for, before it is begun."""
+    each = max(design.trials / _MOST_TRIALS, design.clusters * len(design.cells) / _MOST_CELLS)
+    most = math.floor(1.0 / each)
+    if most < 1:
+        rule = f"of at most {_MOST_TRIALS:,} trials and {_MOST_CELLS:,} cells of clusters"
+        raise InputError("design", rule, f"{design.trials:,} trials")
+    if draws > most:
+        cure = f"Set block = {most} where block stands, or plan fewer trials."
+        rule = f"at most {most} for studies of {design.trials:,} trials"
+        raise InputError("block", rule, draws, cure=cure)
+
+
+def _with_observed(question: Question, top: Any, bottom: Any) -> tuple[Any, Any]:
+    """Put the observed clusters in the place of the first simulated ones."""
+    totals, _ = question.analysis.totals(cast("Counts", question.interim))
+    left = _clusters_to_come(question.design, totals.denominator > 0, bottom)
+    parts = []
+    for drawn, observed in ((top, totals.numerator), (bottom, totals.denominator)):
+        whole = np.rint(observed).astype(np.int64)
+        fixed = np.broadcast_to(whole, (len(drawn), *whole.shape))
+        parts.append(np.concatenate([fixed, drawn[:, left]], axis=1))
+    return parts[0], parts[1]
+
+
+def _clusters_to_come(design: Design, seen: Any, planned: Any) -> list[int]:
+    """Which planned clusters are left? Where arms share none, each takes one of its own arm."""
+    left = list(range(design.clusters))
+    if not design.between:
+        return left[len(seen) :]
+    arms = [tuple(row) for row in (planned > 0).any(axis=0).tolist()]
+    for row in seen.tolist():
+        place = next((k for k in left if not any(row) or arms[k] == tuple(row)), None)
+        if place is None:
+            rule = "a table with no more clusters of an arm than are planned"
+            raise InputError("interim", rule, f"{len(seen)} clusters")
+        left.remove(place)
+    return left

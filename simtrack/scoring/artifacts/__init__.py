@@ -1,0 +1,1 @@
+"""Code that a reply carries: what it declares, what it obeys, what it cites."""

@@ -1,0 +1,1 @@
+"""Constraints that code can check in a reply: words, numbers, structure, patterns."""

@@ -1,0 +1,1 @@
+"""The ReBIND scheme: relapses, their risk, depth and costs."""

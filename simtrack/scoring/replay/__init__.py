@@ -1,0 +1,1 @@
+"""Termination gates, replayed on archived sessions."""

@@ -1,0 +1,1 @@
+"""The StageIF scheme: stages, cues, markers, obligations."""

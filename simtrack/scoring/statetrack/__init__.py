@@ -1,0 +1,1 @@
+"""The StateTrack scheme: probes of what a session still holds."""
