@@ -120,7 +120,7 @@ class Power:
         """Give plain values for JSON."""
         plain = asdict(self) | {"reasons": dict(self.reasons), "notes": list(self.notes)}
         plain["truth"] = None if math.isnan(self.truth) else self.truth
-        return {"schema": "simtrack.planning/1"} | plain | {"bounds": list(self.bounds)}
+        return {"schema": "simtrack.power/1"} | plain | {"bounds": list(self.bounds)}
 
     def __repr__(self) -> str:
         if self.power is None:
