@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from simtrack.answer import Answer
 from simtrack.counts import Totals
+from simtrack.errors import InputError
 from simtrack.options import Alternative, Computation, Guarantee
 
 __all__ = ["Ask", "Layout", "Method", "Pairing", "Topic"]
@@ -84,6 +85,10 @@ class Layout:
     strata: tuple[str, ...] | None = None
 
 
+def _not_asked(layout: Layout, ask: Ask) -> Answer:
+    raise InputError("method", "one that answers for a layout", "one that does not")
+
+
 @dataclass(frozen=True, slots=True)
 class Method:
     """When does a method hold, when not, what does it need, and how is it run?
@@ -99,8 +104,8 @@ class Method:
         How the number comes about, and what it promises.
     source : str
         Where it is defined.
-    one : callable, optional
-        (Layout, Ask) to `Answer`; None for rows that no verb asks by name (a family's adjustment).
+    one : callable
+        (Layout, Ask) to `Answer`; it refuses for rows that no verb asks by name.
     many : callable, optional
         The same for many studies at once, from arrays; without it `one` is called in a loop.
     pairing : str
@@ -119,7 +124,7 @@ class Method:
     computation: Computation
     guarantee: Guarantee
     source: str
-    one: Callable[[Layout, Ask], Answer] | None = None
+    one: Callable[[Layout, Ask], Answer] = _not_asked
     many: Callable[..., Any] | None = None
     pairing: Pairing = "none"
     strata: Literal["no", "may", "must"] = "no"

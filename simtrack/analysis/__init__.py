@@ -10,7 +10,6 @@ from simtrack.analysis.named import ANALYSES, Analysis, register_analysis
 from simtrack.analysis.score import Score, score
 from simtrack.analysis.sensitivity import PolicyRate, Sensitivity, SensitivityRow, sensitivity
 from simtrack.analysis.testing import test_levels
-from simtrack.analysis.verdicts import Verdict
 
 __all__ = [
     "ANALYSES",
@@ -26,7 +25,6 @@ __all__ = [
     "SensitivityRow",
     "TestFamily",
     "TestRow",
-    "Verdict",
     "analyses",
     "compare",
     "estimate",

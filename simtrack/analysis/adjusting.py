@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 import numpy as np
 
 from simtrack.analysis.families import TestAdjustment, TestRow
-from simtrack.analysis.two_levels import Levels
-from simtrack.analysis.verdicts import Asked
 from simtrack.counts import Totals
 from simtrack.errors import InputError
 from simtrack.inference import adjust, contrast_table, max_t
+from simtrack.method import Ask, Layout
 from simtrack.validate import integer
 
 __all__ = ["adjusted_rows", "families_of"]
@@ -39,8 +39,8 @@ def families_of(
 
 def adjusted_rows(
     rows: Sequence[TestRow],
-    held: Sequence[Levels | None],
-    asked: Asked,
+    held: Sequence[Layout | None],
+    asked: Ask,
     method: TestAdjustment | None,
     declared: int | str | Sequence[str] | None,
     labels: Sequence[str],
@@ -50,9 +50,9 @@ def adjusted_rows(
     if method is None:
         if declared is not None:
             raise InputError("family", "given with adjust", cure="Say how: --adjust holm.")
-        many = len([row for row in rows if row.verdict.pvalue is not None]) > 1
+        many = len([row for row in rows if row.answer.pvalue is not None]) > 1
         return blank, {}, "", (f"{len(rows)} tests, p-values not adjusted",) if many else ()
-    if all(row.verdict.pvalue is None and not row.verdict.refused for row in rows):
+    if all(row.answer.pvalue is None and not row.answer.refused for row in rows):
         raise InputError("adjust", "left out for a method without p-values", method)
     sizes: dict[str, int] = {}
     controls, notes = "", list[str]()
@@ -65,12 +65,12 @@ def adjusted_rows(
             ps, controls, more = _by_max_t([rows[k] for k in mine], [held[k] for k in mine], asked)
             notes += more
         else:
-            done = adjust([rows[k].verdict.pvalue for k in mine], method, family=sizes[name])  # type: ignore[arg-type]
+            done = adjust([rows[k].answer.pvalue for k in mine], method, family=sizes[name])  # type: ignore[arg-type]
             ps, controls = [None if np.isnan(p) else float(p) for p in done.adjusted], done.controls
             notes += _too_many([rows[k] for k in mine], sizes[name], method, asked.alpha)
         for k, p in zip(mine, ps, strict=True):
             blank[k] = p
-    without = sum(row.verdict.pvalue is None for row in rows)
+    without = sum(row.answer.pvalue is None for row in rows)
     if without:
         notes.append(f"{without} hypotheses without a p-value are counted in their family")
     return blank, sizes, controls, tuple(dict.fromkeys(notes))
@@ -85,8 +85,8 @@ def _size(declared: int | str | Sequence[str] | None, there: int) -> int:
 
 
 def _too_many(rows: Sequence[TestRow], m: int, method: str, alpha: float) -> Iterator[str]:
-    floors = [row.verdict.floor for row in rows if row.verdict.pvalue is not None]
-    least = min((f for f in floors if f is not None), default=None)
+    floors = [row.answer.extra.get("floor") for row in rows if row.answer.pvalue is not None]
+    least = min((f for f in floors if isinstance(f, Fraction)), default=None)
     if method in _STEPPED and least is not None and float(least * m) > alpha:
         yield (
             f"in a family of {m} no adjusted p below {float(least * m):.3g} was possible: "
@@ -95,10 +95,10 @@ def _too_many(rows: Sequence[TestRow], m: int, method: str, alpha: float) -> Ite
 
 
 def _by_max_t(
-    rows: Sequence[TestRow], held: Sequence[Levels | None], asked: Asked
+    rows: Sequence[TestRow], held: Sequence[Layout | None], asked: Ask
 ) -> tuple[list[float | None], str, list[str]]:
     """Step down by max-T over the hypotheses that have a verdict; the rest keep their place."""
-    live = [k for k, row in enumerate(rows) if row.verdict.pvalue is not None]
+    live = [k for k, row in enumerate(rows) if row.answer.pvalue is not None]
     ps: list[float | None] = [None] * len(rows)
     if not live:
         return ps, "", []

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from simtrack.analysis.verdicts import Verdict
+from simtrack.answer import Answer
 from simtrack.counts import Loss
 from simtrack.options import Alternative
 
@@ -36,7 +36,7 @@ class TestRow:
         Trials of each level that count.
     unpaired : int
         Scored trials that found no partner.
-    verdict : Verdict
+    answer : Answer
         Difference, interval, p-value, floor, refusal and notes.
     adjusted : float or None
         The p-value adjusted for the family; None without a p-value, or where nothing was asked.
@@ -51,14 +51,14 @@ class TestRow:
     trials_a: int
     trials_b: int
     unpaired: int
-    verdict: Verdict
+    answer: Answer
     adjusted: float | None = None
     family: str = "all"
 
     def __repr__(self) -> str:
-        name, v = "/".join(self.labels) or "all", self.verdict
+        name, v = "/".join(self.labels) or "all", self.answer
         p = "p refused" if v.refused else "no p" if v.pvalue is None else f"p={v.pvalue:.4g}"
-        gap = "not defined" if v.difference is None else f"{v.difference:+.4f}"
+        gap = "not defined" if v.estimate is None else f"{v.estimate:+.4f}"
         return f"TestRow({name}: {gap}, {p})"
 
 
@@ -123,7 +123,7 @@ class TestFamily:
         rows = []
         for row in self.rows:
             plain = _plain_row(self.by, row)
-            plain["notes"] = "; ".join(row.verdict.notes)
+            plain["notes"] = "; ".join(row.answer.notes)
             labels = plain.pop("labels")
             rows.append((labels if isinstance(labels, dict) else {}) | plain)
         return pd.DataFrame(rows)
@@ -139,11 +139,14 @@ _HEAD = ("factor", "a", "b", "cluster", "method", "alternative", "level", "adjus
 
 
 def _plain_row(by: Sequence[str], row: TestRow) -> dict[str, object]:
-    v = row.verdict
-    own: dict[str, object] = {f.name: getattr(v, f.name) for f in fields(v)}
-    own["pvalue_exact"] = _text(own.pop("exact"))
-    own["floor"] = None if v.floor is None else float(v.floor)
-    own["notes"] = list(v.notes)
+    v, floor = row.answer, row.answer.extra.get("floor")
+    own: dict[str, object] = {
+        "difference": v.estimate, "low": v.low, "high": v.high,
+        "interval": v.extra.get("interval", ""), "pvalue": v.pvalue,
+        "floor": float(floor) if isinstance(floor, Fraction) else None, "refused": v.refused,
+        "mcse": v.extra.get("mcse"), "computation": v.computation, "guarantee": v.guarantee,
+        "notes": list(v.notes), "pvalue_exact": _text(v.exact),
+    }  # fmt: skip
     counts = {n: getattr(row, n) for n in ("clusters", "trials_a", "trials_b", "unpaired")}
     labels: Mapping[str, str] = dict(zip(by, row.labels, strict=True))
     return {"labels": labels} | counts | own | {"adjusted": row.adjusted, "family": row.family}

@@ -10,14 +10,16 @@ import numpy as np
 
 from simtrack.analysis.adjusting import adjusted_rows, families_of
 from simtrack.analysis.families import TestAdjustment, TestFamily, TestRow
-from simtrack.analysis.methods import METHODS, Method
+from simtrack.analysis.methods import METHODS
 from simtrack.analysis.scope import factor_of, find_factor, has_metrics, nested, prepared
 from simtrack.analysis.source import Table
-from simtrack.analysis.two_levels import Levels, by_levels
-from simtrack.analysis.verdicts import STRATIFIED, Asked, Verdict, offered, pairing_of, verdict
+from simtrack.analysis.two_levels import by_levels
+from simtrack.analysis.verdicts import STRATIFIED, method_of_levels, offered
+from simtrack.answer import Answer
 from simtrack.counts import Counts, group_rows
 from simtrack.errors import DataError, InputError, SimtrackError
 from simtrack.estimands import Estimand
+from simtrack.method import Ask, Layout, Method
 from simtrack.options import Alternative, MissingCluster, choice
 from simtrack.records import Records
 from simtrack.validate import confidence_level
@@ -95,7 +97,7 @@ def test_levels(
     ... )
     >>> test_levels(records, "x", "y", factor="model").rows[0]
     TestRow(all: +0.7500, p=0.03125)
-    >>> test_levels(records, "x", "y", factor="model", method="mcnemar").rows[0].verdict.exact
+    >>> test_levels(records, "x", "y", factor="model", method="mcnemar").rows[0].answer.exact
     Fraction(1, 32)
     """
     question = _Question(a, b, factor, (by,) if isinstance(by, str) else tuple(by), cluster,
@@ -103,26 +105,26 @@ def test_levels(
     table, question, notes = _scoped(table, question)
     factor, names, cluster = question.factor or "", question.by, question.cluster
     found = _checked(method, adjust, question)
-    asked = Asked(choice("alternative", alternative, Alternative),
-                  confidence_level("level", level), factor)  # fmt: skip
+    asked = Ask(confidence_level("level", level),
+                choice("alternative", alternative, Alternative), factor)  # fmt: skip
     groups = list(_groups(table, names, factor, a, b))
     rows: list[TestRow] = []
-    held: list[Levels | None] = []
+    held: list[Layout | None] = []
     faults: list[SimtrackError] = []
     for labels, part in groups:
         try:
-            levels = by_levels(
-                part, a, b, factor=factor, pairing=pairing_of(method), estimand=estimand,
+            layout = by_levels(
+                part, a, b, factor=factor, pairing=found.pairing, estimand=estimand,
                 cluster=cluster, missing_cluster=missing_cluster, on=question.on,
                 strata=question.strata,
             )  # fmt: skip
-            rows.append(TestRow(labels, levels.clusters, *levels.trials, levels.unpaired,
-                                verdict(found, levels, asked)))  # fmt: skip
-            held.append(levels)
+            rows.append(TestRow(labels, layout.clusters, layout.trials[0], layout.trials[1],
+                                layout.unpaired, found.one(layout, asked)))  # fmt: skip
+            held.append(layout)
         except (InputError, DataError) as error:
             faults.append(error)
             reason = str(error).rstrip(".")
-            rows.append(TestRow(labels, 0, 0, 0, 0, Verdict(None, refused=reason)))
+            rows.append(TestRow(labels, 0, 0, 0, 0, Answer(None, refused=reason)))
             held.append(None)
     if len(faults) == len(rows):
         raise faults[0]
@@ -195,7 +197,7 @@ def _checked(method: str, adjust: str | None, asked: _Question) -> Method:
         raise InputError("levels to compare", "two different ones", f"{asked.a} twice")
     if asked.factor in asked.by:
         raise InputError("by", f"other than the factor that is compared, {asked.factor}")
-    return METHODS[method]
+    return method_of_levels(method)
 
 
 def _groups(

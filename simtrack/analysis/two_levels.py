@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -14,45 +12,15 @@ from simtrack.counts import Counts, Totals
 from simtrack.errors import DataError, InputError
 from simtrack.estimands import RATE, Estimand
 from simtrack.estimands import estimand as look_up
+from simtrack.method import Layout, Pairing
 from simtrack.options import MissingCluster
 from simtrack.records import Records
 
-__all__ = ["Levels", "Pairing", "by_levels"]
+__all__ = ["by_levels"]
 
-#: What is matched between the levels: clusters, single trials, or nothing.
-Pairing = Literal["clusters", "trials", "none"]
 #: What tells trials of one cluster apart, where the table has it and nothing was named.
 _ON = ("task", "unit", "repetition")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Levels:
-    """What do the two levels have in each cluster (or pair)?
-
-    Attributes
-    ----------
-    totals : Totals
-        Shape (clusters, 2); with `pairing` "trials" a row is one pair of trials.
-    pairing : str
-    clusters : int
-        Clusters with both levels; with any of them where nothing is matched.
-    trials : (int, int)
-        Trials of either level that count.
-    unpaired : int
-        Scored trials of the two levels that found no partner.
-    bounded : bool
-        Scores lie in [0, 1].
-    strata : tuple of str or None
-        The stratum of each row of `totals`.
-    """
-
-    totals: Totals
-    pairing: Pairing
-    clusters: int
-    trials: tuple[int, int]
-    unpaired: int
-    bounded: bool
-    strata: tuple[str, ...] | None = None
+_FIRST_MINUS_SECOND = (1.0, -1.0)
 
 
 def by_levels(
@@ -67,7 +35,7 @@ def by_levels(
     missing_cluster: MissingCluster = "refuse",
     on: Sequence[str] = (),
     strata: str | None = None,
-) -> Levels:
+) -> Layout:
     """What do levels `a` and `b` have in each cluster, or in each pair of trials?
 
     Raises
@@ -100,8 +68,9 @@ def by_levels(
     lost = totals.losses.total("unpaired")
     labels = None if strata is None else _stratum_of(table, source.cluster_name, strata, totals)
     trials = totals.denominator[kept].sum(axis=0)
-    return Levels(
+    return Layout(
         totals,
+        _FIRST_MINUS_SECOND,
         pairing,
         int(kept.sum()),
         (round(float(trials[0])), round(float(trials[1]))),
@@ -121,7 +90,7 @@ def _pairs(
     missing_cluster: MissingCluster,
     on: Sequence[str],
     strata: str | None,
-) -> Levels:
+) -> Layout:
     """Join trials by their labels, never by row, and give each pair a row of its own."""
     meant = look_up(estimand) if isinstance(estimand, str) else (estimand or RATE)
     if not isinstance(meant, Estimand) or meant.where or meant.among or meant.excluded:
@@ -149,7 +118,16 @@ def _pairs(
     labels = None if strata is None else _labels(counts, strata, cell.tolist())
     clusters = int(np.unique(counts.cluster.codes[cell]).size)
     pairs = (len(hits), len(hits))
-    return Levels(totals, "trials", clusters, pairs, counts.losses.total("unpaired"), True, labels)
+    return Layout(
+        totals,
+        _FIRST_MINUS_SECOND,
+        "trials",
+        clusters,
+        pairs,
+        counts.losses.total("unpaired"),
+        True,
+        labels,
+    )
 
 
 def _labels(counts: Counts, strata: str, cells: Sequence[int]) -> tuple[str, ...]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from simtrack.analysis.method import Method
+from simtrack.analysis.method import Method as Entry
 from simtrack.analysis.methods import METHODS
 from simtrack.analysis.pairing import (
     PATIENT_LAW,
@@ -19,7 +19,7 @@ from simtrack.analysis.pairing import (
     refusal,
     symmetry_cautions,
 )
-from simtrack.analysis.two_levels import Levels, Pairing
+from simtrack.answer import Answer
 from simtrack.counts import Totals
 from simtrack.errors import InputError
 from simtrack.inference import (
@@ -41,9 +41,11 @@ from simtrack.inference import (
     tango_pairs,
 )
 from simtrack.inference.exact.signflip_interval import InvertedInterval
-from simtrack.options import Alternative, Computation, Guarantee
+from simtrack.method import Ask, Layout, Method, Pairing
+from simtrack.note import Note
+from simtrack.options import Alternative, Guarantee
 
-__all__ = ["STRATIFIED", "Asked", "Verdict", "offered", "pairing_of", "verdict"]
+__all__ = ["STRATIFIED", "method_of_levels", "offered"]
 
 #: Methods for which every stratum counts alike, or labels are dealt within strata.
 STRATIFIED = ("sign-flip-stratified", "mcnemar-stratified", "permutation")
@@ -55,80 +57,32 @@ _FEW_CLUSTERS = 12
 _DRAWS, _MOST_DRAWN = 9_999, 1 << 24
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """How the question was put: alternative, level and the factor that is compared."""
-
-    alternative: Alternative
-    level: float
-    factor: str
-
-    @property
-    def alpha(self) -> float:
-        """One minus the level, as typed."""
-        return round(1.0 - self.level, 12)
-
-    @property
-    def sides(self) -> int:
-        """Two, or one."""
-        return 2 if self.alternative == "two-sided" else 1
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What does one method say of two levels?
-
-    Attributes
-    ----------
-    difference, low, high : float or None
-        First minus second (or first over second), and the ends of the two-sided interval.
-    interval : str
-        The interval's method; empty without one.
-    pvalue : float or None
-        None where the method gives none, or where the test is refused.
-    exact : Fraction or None
-    floor : Fraction or None
-        The smallest p-value that was possible.
-    refused : str
-        Why there is no p-value; empty where there is one, or where the method gives none.
-    mcse : float or None
-        Monte Carlo standard error of the p-value.
-    """
-
-    difference: float | None
-    low: float | None = None
-    high: float | None = None
-    interval: str = ""
-    pvalue: float | None = None
-    exact: Fraction | None = None
-    floor: Fraction | None = None
-    refused: str = ""
-    mcse: float | None = None
-    computation: Computation = "closed-form"
-    guarantee: Guarantee = "asymptotic"
-    notes: tuple[str, ...] = ()
-
-
 def offered() -> tuple[str, ...]:
     """Name the methods for two levels: tests, differences and ratios."""
     return tuple(m.name for t in ("test", "difference") for m in METHODS.values() if m.topic == t)
 
 
-def pairing_of(method: str) -> Pairing:
-    """Say what a method matches between the levels."""
-    return "trials" if method in _PAIRS else "clusters" if method in _CLUSTERS else "none"
+def method_of_levels(name: str) -> Method:
+    """Give a method for two levels: what it needs, and how it is run."""
+    entry = METHODS[name]
+    pairing: Pairing = "trials" if name in _PAIRS else "clusters" if name in _CLUSTERS else "none"
+    strata: Any = "no" if name not in STRATIFIED else "may" if name == "permutation" else "must"
+
+    def one(layout: Layout, ask: Ask) -> Answer:
+        if strata == "must" and layout.strata is None:
+            raise InputError("strata", f"named for {name}", cure="Use --strata COLUMN.")
+        runner = _RUNNERS.get(name)
+        found = _two_rates(entry, layout, ask) if runner is None else runner(layout, ask)
+        notes = (*found.notes, *_design_notes(entry, layout, found))
+        return replace(found, method=name, notes=_as_notes(notes))
+
+    return Method(
+        name, entry.topic, entry.holds, entry.fails, entry.computation, entry.guarantee,
+        entry.source, one, pairing=pairing, strata=strata, terms=2,
+    )  # fmt: skip
 
 
-def verdict(method: Method, levels: Levels, asked: Asked) -> Verdict:
-    """What does this method say of these two levels?"""
-    if method.name in STRATIFIED[:2] and levels.strata is None:
-        raise InputError("strata", f"named for {method.name}", cure="Use --strata COLUMN.")
-    runner = _RUNNERS.get(method.name)
-    found = _two_rates(method, levels, asked) if runner is None else runner(levels, asked)
-    return replace(found, notes=(*found.notes, *_design_notes(method, levels, found)))
-
-
-def _sign_flip(levels: Levels, asked: Asked) -> Verdict:
+def _sign_flip(levels: Layout, asked: Ask) -> Answer:
     paired = _paired(levels, asked)
     values = cluster_contrasts(levels.totals).values
     test = paired.test  # two-sided; Monte Carlo on many reals takes seconds, so not twice
@@ -138,7 +92,7 @@ def _sign_flip(levels: Levels, asked: Asked) -> Verdict:
     return _of_flips(test, paired, ends, levels, asked)
 
 
-def _sign_flip_stratified(levels: Levels, asked: Asked) -> Verdict:
+def _sign_flip_stratified(levels: Layout, asked: Ask) -> Answer:
     paired = _paired(levels, asked)
     found = cluster_contrasts(levels.totals)
     label = dict(zip(levels.totals.clusters, levels.strata or (), strict=True))
@@ -151,9 +105,9 @@ def _of_flips(
     test: SignFlip,
     paired: PairedDifference,
     ends: InvertedInterval | None,
-    levels: Levels,
-    asked: Asked,
-) -> Verdict:
+    levels: Layout,
+    asked: Ask,
+) -> Answer:
     refused = refusal(paired, asked.alpha, asked.alternative)
     notes = (*_left_out(paired), *test.notes)
     if not refused:
@@ -161,10 +115,9 @@ def _of_flips(
         notes += few_differ(live, test.clusters, "clusters", asked.sides, asked.alpha)
         notes += tuple(symmetry_cautions(paired.imbalance, asked.factor))
     held: Guarantee = "asymptotic" if paired.imbalance > 0.0 else test.guarantee
-    shown = Verdict(
-        test.statistic, floor=test.floor, refused=refused, computation=test.computation,
-        guarantee=held, mcse=test.mcse,
-        notes=notes,
+    shown = Answer(
+        test.statistic, refused=refused, computation=test.computation, guarantee=held,
+        notes=_as_notes(notes), extra={"floor": test.floor, "mcse": test.mcse},
     )  # fmt: skip
     if not refused:
         shown = replace(shown, pvalue=test.pvalue, exact=test.exact)
@@ -181,30 +134,30 @@ def _flip_ends(test: SignFlip, values: Any, level: float) -> InvertedInterval:
     return sign_flip_interval(values, level=level, n_resamples=max(draws, 199))
 
 
-def _sign_test(levels: Levels, asked: Asked) -> Verdict:
+def _sign_test(levels: Layout, asked: Ask) -> Answer:
     paired = _paired(levels, asked)
     values = cluster_contrasts(levels.totals).values
     test = sign_test(values, alternative=asked.alternative)
     live = test.positive + test.negative
-    shown = Verdict(float(np.median([float(v) for v in values])), notes=_left_out(paired))
+    shown = Answer(float(np.median([float(v) for v in values])), notes=_as_notes(_left_out(paired)))
     shown = _tested(shown, test, live, len(values), "clusters", asked)
     return _with_ends(shown, sign_test_interval(values, level=asked.level), "median, sign test")
 
 
-def _mcnemar(is_midp: bool) -> Callable[[Levels, Asked], Verdict]:
-    def run(levels: Levels, asked: Asked) -> Verdict:
+def _mcnemar(is_midp: bool) -> Callable[[Layout, Ask], Answer]:
+    def run(levels: Layout, asked: Ask) -> Answer:
         test = mcnemar_totals(levels.totals, alternative=asked.alternative, is_midp=is_midp)
         live = test.only_first + test.only_second
         counts = (
             f"{test.only_first} pairs passed in the first only, {test.only_second} in the second"
         )
         shown = _tested(_pair_interval(levels, asked), test, live, levels.trials[0], "pairs", asked)
-        return replace(shown, notes=(counts, *shown.notes))
+        return replace(shown, notes=_as_notes((counts, *shown.notes)))
 
     return run
 
 
-def _mcnemar_stratified(levels: Levels, asked: Asked) -> Verdict:
+def _mcnemar_stratified(levels: Layout, asked: Ask) -> Answer:
     labels = np.array(levels.strata or ())
     names = list(dict.fromkeys(levels.strata or ()))
     top = levels.totals.numerator
@@ -214,23 +167,25 @@ def _mcnemar_stratified(levels: Levels, asked: Asked) -> Verdict:
     n = [int((labels == s).sum()) for s in names]
     test = mcnemar_stratified(b, c, pairs=n, weights="equal", alternative=asked.alternative)
     share = sum((x - y) / m for x, y, m in zip(b, c, n, strict=True)) / len(names)
-    shown = _tested(Verdict(share), test, sum(b) + sum(c), sum(n), "pairs", asked)
+    shown = _tested(Answer(share), test, sum(b) + sum(c), sum(n), "pairs", asked)
     sizes = ", ".join(f"{s}: {m}" for s, m in zip(names, n, strict=True))
     return replace(
-        shown, notes=(f"{len(names)} strata ({sizes} pairs), each counts alike", *shown.notes)
+        shown,
+        notes=_as_notes((f"{len(names)} strata ({sizes} pairs), each counts alike", *shown.notes)),
     )
 
 
-def _pair_interval(levels: Levels, asked: Asked) -> Verdict:
+def _pair_interval(levels: Layout, asked: Ask) -> Answer:
     found = tango_pairs(levels.totals, level=asked.level)
-    return Verdict(found.estimate, found.low, found.high, found.method)
+    return Answer(found.estimate, found.low, found.high, extra={"interval": found.method})
 
 
-def _permutation(levels: Levels, asked: Asked) -> Verdict:
+def _permutation(levels: Layout, asked: Ask) -> Answer:
     totals = levels.totals
     test = permutation_totals(totals, strata=levels.strata, alternative=asked.alternative)
-    shown = Verdict(test.statistic, floor=test.floor, mcse=test.mcse, notes=test.notes,
-                    computation=test.computation, guarantee=test.guarantee)  # fmt: skip
+    shown = Answer(test.statistic, notes=_as_notes(test.notes), computation=test.computation,
+                   guarantee=test.guarantee,
+                   extra={"floor": test.floor, "mcse": test.mcse})  # fmt: skip
     refused = test.refusal(asked.alpha)
     if refused:
         return replace(shown, refused=refused)
@@ -247,17 +202,18 @@ def _rates(column: Totals) -> list[Fraction] | list[float]:
     return found
 
 
-def _paired_t(levels: Levels, asked: Asked) -> Verdict:
+def _paired_t(levels: Layout, asked: Ask) -> Answer:
     found = _paired(levels, asked)
     p = _one_sided(found.t_pvalue, found.difference, asked.alternative)
     refused = "" if p is not None else "; ".join(found.notes) or "no standard error"
-    return Verdict(
-        found.difference, found.low, found.high, found.method, p, refused=refused,
-        computation=found.computation, guarantee=found.guarantee, notes=found.notes,
+    return Answer(
+        found.difference, found.low, found.high, p, refused=refused,
+        computation=found.computation, guarantee=found.guarantee,
+        notes=_as_notes(found.notes), extra={"interval": found.method},
     )  # fmt: skip
 
 
-def _bootstrap(levels: Levels, asked: Asked) -> Verdict:
+def _bootstrap(levels: Layout, asked: Ask) -> Answer:
     _no_test("bootstrap-difference", asked)
     both = np.asarray((levels.totals.denominator > 0).all(axis=1))
     totals, groups = levels.totals, None
@@ -270,42 +226,49 @@ def _bootstrap(levels: Levels, asked: Asked) -> Verdict:
                         names, totals.conditions, totals.by, totals.name)  # fmt: skip
         notes = (f"unpaired clusters left out: {int((~both).sum())}",)
     found = bootstrap(totals, level=asked.level, groups=groups)
-    return Verdict(
-        found.estimate, found.low, found.high, f"bootstrap ({found.kind}, {found.route})",
-        computation=found.computation, guarantee=found.guarantee, notes=(*notes, *found.notes),
+    return Answer(
+        found.estimate, found.low, found.high, computation=found.computation,
+        guarantee=found.guarantee, notes=_as_notes((*notes, *found.notes)),
+        extra={"interval": f"bootstrap ({found.kind}, {found.route})"},
     )  # fmt: skip
 
 
-def _interval_only(name: str) -> Callable[[Levels, Asked], Verdict]:
+def _interval_only(name: str) -> Callable[[Layout, Ask], Answer]:
     """Give the interval of a test, without its p-value."""
 
-    def run(levels: Levels, asked: Asked) -> Verdict:
+    def run(levels: Layout, asked: Ask) -> Answer:
         _no_test(name, asked)
         found = _RUNNERS[name.removesuffix("-interval")](levels, _two_sided(asked))
-        return replace(found, pvalue=None, exact=None, floor=None, refused="", mcse=None)
+        return replace(
+            found,
+            pvalue=None,
+            exact=None,
+            refused="",
+            extra={"interval": found.extra.get("interval", "")},
+        )
 
     return run
 
 
-def _two_sided(asked: Asked) -> Asked:
+def _two_sided(asked: Ask) -> Ask:
     """Ask for both sides, as intervals do."""
     return replace(asked, alternative="two-sided")
 
 
-def _two_rates(method: Method, levels: Levels, asked: Asked) -> Verdict:
+def _two_rates(method: Entry, levels: Layout, asked: Ask) -> Answer:
     found: TwoRates = method.load()(levels.totals, 0, 1, level=asked.level)
     if found.pvalue is None:
         _no_test(method.name, asked)
     p = _one_sided(found.pvalue, found.estimate, asked.alternative)
     if found.measure == "ratio" and p is not None and found.estimate:
         p = _one_sided(found.pvalue, math.log(found.estimate), asked.alternative)
-    return Verdict(
-        found.estimate, found.low, found.high, found.method, p, computation=found.computation,
-        guarantee=found.guarantee, notes=found.notes,
+    return Answer(
+        found.estimate, found.low, found.high, p, computation=found.computation,
+        guarantee=found.guarantee, notes=_as_notes(found.notes), extra={"interval": found.method},
     )  # fmt: skip
 
 
-def _no_test(name: str, asked: Asked) -> None:
+def _no_test(name: str, asked: Ask) -> None:
     if asked.alternative != "two-sided":
         raise InputError("alternative", f"two-sided for {name}, which has no p-value",
                          asked.alternative)  # fmt: skip
@@ -319,7 +282,7 @@ def _one_sided(p: float | None, difference: float | None, side: Alternative) -> 
     return p / 2.0 if agrees or difference == 0 else 1.0 - p / 2.0
 
 
-def _tested(shown: Verdict, test: Any, live: int, of: int, what: str, asked: Asked) -> Verdict:
+def _tested(shown: Answer, test: Any, live: int, of: int, what: str, asked: Ask) -> Answer:
     """Put a test's p beside the interval; refused where its design leaves no way to reject."""
     least = asked.sides / 2.0**of
     refused = ""
@@ -332,34 +295,37 @@ def _tested(shown: Verdict, test: Any, live: int, of: int, what: str, asked: Ask
         shown,
         pvalue=None if refused else test.pvalue,
         exact=None if refused else test.exact,
-        floor=test.floor,
         refused=refused,
-        mcse=test.mcse,
         computation=test.computation,
         guarantee=test.guarantee,
-        notes=notes,
+        notes=_as_notes(notes),
+        extra={**shown.extra, "floor": test.floor, "mcse": test.mcse},
     )
 
 
-def _with_ends(shown: Verdict, ends: InvertedInterval, name: str) -> Verdict:
+def _with_ends(shown: Answer, ends: InvertedInterval, name: str) -> Answer:
     return replace(
         shown,
         low=ends.low,
         high=ends.high,
-        interval="" if ends.low is None else name,
-        notes=(*shown.notes, *ends.notes),
+        notes=_as_notes((*shown.notes, *ends.notes)),
+        extra={**shown.extra, "interval": "" if ends.low is None else name},
     )
+
+
+def _as_notes(notes: Iterable[str]) -> tuple[Note, ...]:
+    return tuple(map(Note.of, notes))
 
 
 def _left_out(paired: PairedDifference) -> tuple[str, ...]:
     return tuple(n for n in paired.notes if n.startswith("unpaired"))
 
 
-def _paired(levels: Levels, asked: Asked) -> PairedDifference:
+def _paired(levels: Layout, asked: Ask) -> PairedDifference:
     return paired_difference(levels.totals, level=asked.level, bounded=levels.bounded)
 
 
-def _design_notes(method: Method, levels: Levels, found: Verdict) -> tuple[str, ...]:
+def _design_notes(method: Entry, levels: Layout, found: Answer) -> tuple[str, ...]:
     """Say what the design does to the method: pairs in clusters, few clusters."""
     if levels.pairing == "trials":
         pairs = levels.trials[0]
@@ -378,7 +344,7 @@ def _design_notes(method: Method, levels: Levels, found: Verdict) -> tuple[str, 
     return ()
 
 
-_RUNNERS: dict[str, Callable[[Levels, Asked], Verdict]] = {
+_RUNNERS: dict[str, Callable[[Layout, Ask], Answer]] = {
     "sign-flip": _sign_flip,
     "sign-flip-stratified": _sign_flip_stratified,
     "sign-test": _sign_test,

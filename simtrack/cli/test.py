@@ -15,7 +15,9 @@ from simtrack.errors import Finding
 from simtrack.options import Alternative
 
 if TYPE_CHECKING:
-    from simtrack.analysis import TestFamily, TestRow, Verdict
+    from simtrack.analysis import TestFamily, TestRow
+    from simtrack.answer import Answer
+    from simtrack.note import Note
     from simtrack.report.table import Table
 
 _EPILOG = """\b
@@ -87,7 +89,7 @@ def test(logs: tuple[str, ...], as_json: bool, as_csv: bool, **given: Any) -> No
         print(_csv(found), end="")
     else:
         _show(found)
-    refused = sum(bool(row.verdict.refused) for row in found.rows)
+    refused = sum(bool(row.answer.refused) for row in found.rows)
     if given["strict"] and refused:
         raise Finding(f"--strict: {refused} of {len(found.rows)} tests are refused.")
 
@@ -108,16 +110,20 @@ def _family(text: str | None) -> int | list[str] | None:
 def _show(found: TestFamily) -> None:
     _table(found).show()
     sides = "two-sided" if found.alternative == "two-sided" else f"one-sided ({found.alternative})"
-    kinds = dict.fromkeys(row.verdict.interval for row in found.rows if row.verdict.interval)
-    ends = f"{100 * found.level:g} % intervals, two-sided: {', '.join(kinds)}" if kinds else ""
+    kinds = dict.fromkeys(str(row.answer.extra.get("interval", "")) for row in found.rows)
+    ends = (
+        f"{100 * found.level:g} % intervals, two-sided: {', '.join(filter(None, kinds))}"
+        if any(kinds)
+        else ""
+    )
     print(f"p {sides}; clusters: {found.cluster}" + (f"; {ends}" if ends else ""))
     if found.adjust is not None:
         sizes = [f"{n}" if name == "all" else f"{name}: {n}" for name, n in found.sizes.items()]
         print(f"adjusted by {found.adjust}, family of {', '.join(sizes)}: {found.controls}")
     for row in found.rows:
-        if row.verdict.refused:
+        if row.answer.refused:
             name = "/".join(row.labels)
-            tell(f"Refused [{name}]" if name else "Refused", row.verdict.refused)
+            tell(f"Refused [{name}]" if name else "Refused", row.answer.refused)
     if any(loss.kind != "unpaired" for loss in found.losses):
         told: dict[tuple[str, str], int] = {}
         for loss in found.losses:
@@ -139,13 +145,13 @@ def _table(found: TestFamily) -> Table:
              "floor", *extra)  # fmt: skip
     rows = []
     for row in found.rows:
-        v = row.verdict
+        v = row.answer
         show = number if what == "ratio" else signed
         adjusted = (_p(row.adjusted, row),) if extra else ()
         rows.append((
             *row.labels, str(row.clusters), f"{row.trials_a}+{row.trials_b}", str(row.unpaired),
-            show(v.difference), show(v.low), show(v.high), _p(v.pvalue, row), _exact(v),
-            "–" if v.floor is None else f"{float(v.floor):.2g}", *adjusted,
+            show(v.estimate), show(v.low), show(v.high), _p(v.pvalue, row), _exact(v),
+            _floor(v), *adjusted,
         ))  # fmt: skip
     title = f"{found.a} minus {found.b}, {found.method}:"
     if what == "ratio":
@@ -155,21 +161,27 @@ def _table(found: TestFamily) -> Table:
 
 def _p(value: float | None, row: TestRow) -> str:
     if value is None:
-        return "refused" if row.verdict.refused else "–"
+        return "refused" if row.answer.refused else "–"
     return f"{value:.6g}"
 
 
-def _exact(found: Verdict) -> str:
+def _floor(found: Answer) -> str:
+    floor: Any = found.extra.get("floor")
+    return "–" if floor is None else f"{float(floor):.2g}"
+
+
+def _exact(found: Answer) -> str:
     if found.exact is None or found.exact.denominator > SHORT:
-        return "" if found.mcse is None else f"±{found.mcse:.1g}"
+        mcse = found.extra.get("mcse")
+        return "" if mcse is None else f"±{mcse:.1g}"
     return str(found.exact)
 
 
 def _notes(found: TestFamily) -> list[str]:
     """List the notes of the family, then those of groups, equal ones together."""
-    groups: dict[str, list[str]] = {}
+    groups: dict[Note, list[str]] = {}
     for row in found.rows:
-        for note in row.verdict.notes:
+        for note in row.answer.notes:
             groups.setdefault(note, []).append("/".join(row.labels))
     told = []
     for note, names in groups.items():
@@ -188,9 +200,9 @@ def _csv(found: TestFamily) -> str:
     for row in found.rows:
         cells = []
         for head in heads[len(found.by) :]:
-            value = (
-                getattr(row, head, None) if head in row.__slots__ else getattr(row.verdict, head)
-            )
+            name = "estimate" if head == "difference" else head
+            value: Any = next((getattr(x, name) for x in (row, row.answer) if hasattr(x, name)),
+                              row.answer.extra.get(name, ""))  # fmt: skip
             cells.append(
                 "" if value is None else str(float(value)) if head == "floor" else str(value)
             )

@@ -55,8 +55,8 @@ def test_the_sign_flip_is_that_of_full_enumeration():
         abs(sum(s * d for s, d in zip(flips, TWELVE, strict=True))) >= abs(sum(TWELVE))
         for flips in signs
     )
-    assert row.verdict.exact == Fraction(hits, 2 ** len(TWELVE)) == Fraction(40, 4096)
-    assert row.verdict.floor == Fraction(2, 4096)
+    assert row.answer.exact == Fraction(hits, 2 ** len(TWELVE)) == Fraction(40, 4096)
+    assert row.answer.extra["floor"] == Fraction(2, 4096)
     assert (row.clusters, row.trials_a, row.trials_b, row.unpaired) == (12, 120, 120, 0)
     # the 102nd smallest and largest of the 4095 subset means, in tenths
     means = sorted(
@@ -64,23 +64,23 @@ def test_the_sign_flip_is_that_of_full_enumeration():
         for size in range(1, 13)
         for subset in itertools.combinations(TWELVE, size)
     )
-    assert row.verdict.low == pytest.approx(float(means[101]), abs=SAME)
-    assert row.verdict.high == pytest.approx(float(means[-102]), abs=SAME)
+    assert row.answer.low == pytest.approx(float(means[101]), abs=SAME)
+    assert row.answer.high == pytest.approx(float(means[-102]), abs=SAME)
 
 
 def test_a_test_of_one_group_is_the_comparison():
     records = made(paired_rows(TWELVE))
     (row,) = family(records).rows
     found = compare(records, "x", "y", factor="model")
-    assert row.verdict.pvalue == found.pvalue
-    assert row.verdict.difference == found.paired.difference
-    assert (row.verdict.low, row.verdict.high) == (found.sign_flip_low, found.sign_flip_high)
+    assert row.answer.pvalue == found.pvalue
+    assert row.answer.estimate == found.paired.difference
+    assert (row.answer.low, row.answer.high) == (found.sign_flip_low, found.sign_flip_high)
 
 
 def test_one_sided_ps_add_up_to_one_and_the_ties():
     records = made(paired_rows(TWELVE))
     less, greater = (
-        family(records, alternative=side).rows[0].verdict.exact for side in ("less", "greater")
+        family(records, alternative=side).rows[0].answer.exact for side in ("less", "greater")
     )
     equal = sum(
         sum(s * d for s, d in zip(flips, TWELVE, strict=True)) == sum(TWELVE)
@@ -103,13 +103,13 @@ def test_trials_are_joined_by_their_labels_never_by_row():
     assert b != c
     draw.shuffle(rows)
     (row,) = family(made(rows), method="mcnemar").rows
-    assert row.verdict.pvalue == pytest.approx(binomtest(b, b + c).pvalue, rel=SAME)
-    assert row.verdict.difference == pytest.approx((b - c) / 60, abs=SAME)
-    assert any("60 pairs of 30 clusters" in note for note in row.verdict.notes)
+    assert row.answer.pvalue == pytest.approx(binomtest(b, b + c).pvalue, rel=SAME)
+    assert row.answer.estimate == pytest.approx((b - c) / 60, abs=SAME)
+    assert any("60 pairs of 30 clusters" in note for note in row.answer.notes)
     # the second named first: the same p, the other sign
     (other,) = testing.test_levels(made(rows), "y", "x", method="mcnemar").rows
-    assert other.verdict.exact == row.verdict.exact
-    assert other.verdict.difference == pytest.approx(-row.verdict.difference, abs=SAME)
+    assert other.answer.exact == row.answer.exact
+    assert other.answer.estimate == pytest.approx(-row.answer.estimate, abs=SAME)
 
 
 def test_a_trial_without_partner_is_counted_not_paired_with_another():
@@ -117,7 +117,7 @@ def test_a_trial_without_partner_is_counted_not_paired_with_another():
     rows += [(f"r{k}", m, int(m == "x"), "g", 1) for k in range(8) for m in ("x", "y")]
     (row,) = family(made(rows), method="mcnemar").rows
     assert (row.trials_a, row.unpaired) == (8, 2)
-    assert row.verdict.exact == Fraction(2, 2**8)
+    assert row.answer.exact == Fraction(2, 2**8)
     (by_unit,) = family(made(rows), method="mcnemar", on=["unit"]).rows
     assert (by_unit.trials_a, by_unit.unpaired) == (9, 0)
 
@@ -137,10 +137,10 @@ def test_refused_hypotheses_and_nulls_keep_their_place_and_count():
     found = family(records, by="group", adjust="bonferroni")
     live, refused, null = found.rows
     assert [row.labels for row in found.rows] == [("g0",), ("g1",), ("g2",)]
-    assert refused.verdict.pvalue is None
+    assert refused.answer.pvalue is None
     assert refused.adjusted is None
-    assert "4 clusters can give no p below 0.125" in refused.verdict.refused
-    assert null.verdict.pvalue == 1.0
+    assert "4 clusters can give no p below 0.125" in refused.answer.refused
+    assert null.answer.pvalue == 1.0
     assert found.sizes == {"all": 3}
     assert live.adjusted == pytest.approx(3 * 2 / 2**8, rel=SAME)
     assert any("1 hypotheses without a p-value" in note for note in found.notes)
@@ -194,7 +194,7 @@ def test_one_sided_t_is_that_of_scipy():
     for side in ("two-sided", "less", "greater"):
         wanted = ttest_1samp([d / 10 for d in TWELVE], 0.0, alternative=side).pvalue
         (row,) = family(records, method="paired-cluster-t", alternative=side).rows
-        assert row.verdict.pvalue == pytest.approx(wanted, rel=T_SAME)
+        assert row.answer.pvalue == pytest.approx(wanted, rel=T_SAME)
 
 
 def test_permutation_is_that_of_all_assignments():
@@ -208,8 +208,8 @@ def test_permutation_is_that_of_all_assignments():
         for chosen in itertools.combinations(pooled, 5)
     )
     (row,) = family(made(rows), method="permutation").rows
-    assert row.verdict.exact == Fraction(hits, 252)
-    assert row.verdict.difference == pytest.approx(0.3, abs=SAME)
+    assert row.answer.exact == Fraction(hits, 252)
+    assert row.answer.estimate == pytest.approx(0.3, abs=SAME)
     with pytest.raises(DataError, match="no unit has both x and y"):
         family(made(rows))
 
@@ -227,9 +227,9 @@ def test_strata_count_alike():
         abs(sum(s * d for s, d in zip(flips, sizes, strict=True))) >= observed
         for flips in itertools.product((-1, 1), repeat=4)
     )
-    assert row.verdict.exact == Fraction(hits, 16)
-    assert row.verdict.difference == pytest.approx(float(observed) / 2, abs=SAME)
-    assert "2 strata" in row.verdict.notes[0]
+    assert row.answer.exact == Fraction(hits, 16)
+    assert row.answer.estimate == pytest.approx(float(observed) / 2, abs=SAME)
+    assert "2 strata" in row.answer.notes[0]
     with pytest.raises(InputError, match="strata must be named"):
         family(made(rows), method="mcnemar-stratified")
     with pytest.raises(InputError, match="strata must be used with"):
@@ -249,13 +249,13 @@ def test_every_method_of_two_levels_is_offered(method):
     records = made(rows)
     strata = "group" if method.endswith("-stratified") else None
     (row,) = family(records, method=method, strata=strata).rows
-    v = row.verdict
+    v = row.answer
     assert v.refused == ""
-    assert v.difference > 0
+    assert v.estimate > 0
     assert v.pvalue is not None or v.low is not None
     if v.low is not None:
-        assert v.low <= v.difference <= v.high
-    assert v.interval or strata
+        assert v.low <= v.estimate <= v.high
+    assert v.extra.get("interval") or strata
     json.dumps(testing.test_levels(records, "x", "y", method=method, strata=strata).to_dict())
 
 
@@ -274,7 +274,7 @@ def test_methods_of_other_topics_are_refused_with_those_that_fit():
 def test_a_group_without_one_level_keeps_its_place():
     rows = paired_rows([5] * 8, "g0") + [r for r in paired_rows([5] * 8, "g1") if r[1] == "x"]
     found = family(made(rows), by="group", adjust="holm")
-    assert found.rows[1].verdict.refused == "no scored trial of y"
+    assert found.rows[1].answer.refused == "no scored trial of y"
     assert found.rows[0].adjusted == 2 * 2 / 2**8
     with pytest.raises(DataError, match="no scored trial of y"):
         family(made([r for r in rows if r[3] == "g1"]))
@@ -287,21 +287,21 @@ def test_what_nobody_randomised_and_what_is_few_is_said():
     records = Records.from_columns({n: [r[k] for r in rows] for k, n in enumerate(names)})
     # stages of a scenario are units of their own: matched by cluster alone
     (row,) = testing.test_levels(records, "early", "late").rows
-    assert row.verdict.exact == Fraction(2, 2**7)
-    assert any("stage is not assigned at random" in note for note in row.verdict.notes)
+    assert row.answer.exact == Fraction(2, 2**7)
+    assert any("stage is not assigned at random" in note for note in row.answer.notes)
     (t,) = testing.test_levels(records, "early", "late", method="paired-cluster-t").rows
-    assert any("8 clusters are few" in note for note in t.verdict.notes)
+    assert any("8 clusters are few" in note for note in t.answer.notes)
     (few,) = family(made(paired_rows([5, 0, 0, 0, 0, 0, 0, -3]))).rows
-    assert any("2 of 8 clusters differ at all: no p below 0.5" in n for n in few.verdict.notes)
+    assert any("2 of 8 clusters differ at all: no p below 0.5" in n for n in few.answer.notes)
 
 
 def test_unequal_arms_are_refused_or_called_approximate():
     rows = paired_rows(TWELVE)
     fewer = [r for r in rows if not (r[1] == "y" and r[4] > 2)]
-    with_gap = family(made(fewer)).rows[0].verdict
+    with_gap = family(made(fewer)).rows[0].answer
     assert with_gap.pvalue is None
     assert "very different numbers of trials" in with_gap.refused
-    slightly = family(made(rows[1:])).rows[0].verdict
+    slightly = family(made(rows[1:])).rows[0].answer
     assert slightly.guarantee == "asymptotic"
 
 
@@ -309,7 +309,7 @@ def test_totals_make_one_hypothesis():
     hits = [[d, 0] if d > 0 else [0, -d] for d in TWELVE]
     totals = Totals.from_arrays(hits, [[10, 10]] * 12, conditions=[("x",), ("y",)], by=("model",))
     (row,) = family(totals).rows
-    assert row.verdict.exact == Fraction(40, 4096)
+    assert row.answer.exact == Fraction(40, 4096)
     with pytest.raises(InputError, match="tables without rows"):
         family(totals, by="group")
     with pytest.raises(InputError, match="factor must be named"):
@@ -339,7 +339,7 @@ def test_gpqa_epochs_are_mcnemar_tests_of_scipy(shared):
     a, b = "openai/gpt-5-nano-2025-08-07", "openai/gpt-5.4-mini-2026-03-17"
     (whole,) = testing.test_levels(records, a, b).rows
     assert whole.clusters == 198
-    assert whole.verdict.pvalue == pytest.approx(0.0395408, abs=5e-8)
+    assert whole.answer.pvalue == pytest.approx(0.0395408, abs=5e-8)
     with path.open(newline="") as lines:
         score = {(r["item_id"], r["epoch"], r["model_id"]): float(r["score"])
                  for r in csv.DictReader(lines)}  # fmt: skip
@@ -349,5 +349,5 @@ def test_gpqa_epochs_are_mcnemar_tests_of_scipy(shared):
         pairs = [(score[i, e, a], score[i, e, b]) for i, e, m in score if e == epoch and m == a]
         one, other = pairs.count((1.0, 0.0)), pairs.count((0.0, 1.0))
         wanted.append(binomtest(one, one + other).pvalue)
-    assert [row.verdict.pvalue for row in found.rows] == pytest.approx(wanted, rel=SAME)
+    assert [row.answer.pvalue for row in found.rows] == pytest.approx(wanted, rel=SAME)
     assert found.rows[4].adjusted == pytest.approx(5 * min(wanted), rel=SAME)
