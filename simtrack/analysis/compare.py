@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from simtrack.analysis.pairing import QUICK_LAW, cautions, flip_interval, in_both, refusal
+from simtrack.analysis.scope import Scope
 from simtrack.analysis.source import Table, read_totals
 from simtrack.counts import Losses, Totals
 from simtrack.errors import DataError, InputError
@@ -142,7 +143,9 @@ def compare(
     """
     open_unit("level", level)
     if isinstance(table, Records):
-        table = in_both(table, factor, a, b, cluster)
+        scope = Scope.of(table, cluster=cluster, levels=(a, b), factor=factor)
+        factor, cluster = scope.factor or factor, scope.cluster
+        table = in_both(scope, a, b)
     source = read_totals(table, estimand, (factor,), cluster, missing_cluster)
     totals = source.totals
     first, second = _column(totals, factor, a), _column(totals, factor, b)

@@ -9,12 +9,14 @@ from inspect import signature
 from typing import TYPE_CHECKING
 
 from simtrack.analysis.methods import find_method
+from simtrack.analysis.scope import Scope
 from simtrack.analysis.source import Source, Table, read_totals
 from simtrack.counts import Losses
 from simtrack.errors import InputError
 from simtrack.estimands import Estimand
 from simtrack.inference import clustered_rates
 from simtrack.options import Computation, Guarantee, MissingCluster
+from simtrack.records import Records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -176,6 +178,9 @@ def estimate(
     Estimate(all: 0.5000, 0.0425 to 0.9575, 3 clusters, n=6)
     """
     names = (by,) if isinstance(by, str) else tuple(by)
+    if isinstance(table, Records):
+        scope = Scope.of(table, by=names, cluster=cluster)
+        table, names, cluster = scope.records, scope.by, scope.cluster
     source = read_totals(table, estimand, names, cluster, missing_cluster)
     totals = source.totals
     return Estimates(

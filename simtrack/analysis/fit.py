@@ -18,7 +18,7 @@ from simtrack.analysis.fit_checks import (
     score_columns,
     slope_of,
 )
-from simtrack.analysis.scope import find_factor, has_metrics, nested, prepared, telling
+from simtrack.analysis.scope import Scope, find_factor, has_metrics
 from simtrack.counts import Factor, Losses, Totals
 from simtrack.errors import InputError
 from simtrack.estimands import RATE, Contrast, Estimand, Unavailable
@@ -31,6 +31,7 @@ from simtrack.inference.models.linear_mixed import LinearMixed, linear_mixed
 from simtrack.inference.models.logistic_mixed import LogisticMixed, logistic_mixed
 from simtrack.inference.models.table import ModelTable, model_table
 from simtrack.inference.models.two_way import TwoWay, two_way
+from simtrack.note import Note
 from simtrack.options import (
     Correlation,
     GeeCovariance,
@@ -231,19 +232,17 @@ def fit(
     assert formula is not None
     check_score(formula, _score_names(records, estimand, score))
     check_idle(models, slope, crossed, nodes)
-    records, unit = prepared(records, cluster)
-    if has_metrics(records) and len(records.factors["metric"].compact().levels) > 1:
-        shown = ", ".join(records.factors["metric"].compact().levels)
-        raise InputError("metric", "one, as a model is of one", shown, cure="Use --metric.")
+    scope = Scope.of(records, by=by, cluster=cluster)
+    scope.one_metric("a model is of one")
+    records, groups = scope.records, scope.by
     if named is not None and "intermediate" in named.numeric:
         records = _with_intermediate(records)
-    groups = tuple(dict.fromkeys(find_factor(records, name) for name in by))
     used = list(dict.fromkeys(n for term in terms_of(formula) for n in term))
     for name in used:
         records.factor(name)
     keep = [] if crossed is None else [find_factor(records, crossed)]
     columns = list(dict.fromkeys((*used, *keep)))
-    records, unit = nested(records, unit, (*columns, *groups))
+    unit = scope.cluster
     check_clusters(unit, used, keep[0] if keep else None)
     both = sorted(set(columns) & set(groups))
     if both:
@@ -260,20 +259,23 @@ def fit(
         asked = how if slope is None else how | {"slope": slope_of(table, slope)}
         rows += [_one(labels, model, table, asked, without_each) for model in models]
         losses = losses + totals.losses
-    notes = (*records.notes, *_pooled_over(records, unit, (*columns, *groups)))
+    notes = (*scope.notes, *_pooled_over(scope, columns))
     if cluster is None:
         notes += cluster_notes(records, unit, (*derived, *columns, *groups))
     return Fits(formula, title, unit, groups, level, tuple(rows), losses, notes)
 
 
-def _pooled_over(records: Records, unit: str, named: Sequence[str]) -> list[str]:
-    """Say which models, arms or tasks go into one fit without being a term of it."""
-    return [
-        f"taken together, over {name}: {', '.join(records.factors[name].compact().levels)} "
-        f"(a term of the formula or --by {name} tells them apart)"
-        for name in telling(records, unit)
-        if name not in (*named, "source") and name not in unit.split("/")
-    ]
+def _pooled_over(scope: Scope, columns: Sequence[str]) -> list[Note]:
+    """Say which models, arms, tasks or conditions go into one fit without being a term of it."""
+    told = []
+    for name in scope.pooled():
+        if name not in (*columns, "source"):
+            factor = scope.records.factors.get(name)
+            shown = "" if factor is None else f": {', '.join(factor.compact().levels)}"
+            text = (f"taken together, over {name}{shown} (a term of the formula or --by {name} "
+                    "tells them apart)")  # fmt: skip
+            told.append(Note("pooled", text))
+    return told
 
 
 def _score_names(records: Records, estimand: Estimand | str | None, score: str | None) -> list[str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
-from simtrack.analysis.scope import TELLING, UNITS, holds_several, one_each
-from simtrack.counts import UNPOOLABLE, group_rows
+from simtrack.analysis.crossing import lies_within
+from simtrack.analysis.scope import GROUPS
+from simtrack.counts import UNPOOLABLE
 from simtrack.errors import DataError, InputError
 from simtrack.inference.models.design import INTERCEPT
 from simtrack.inference.models.table import ModelTable
+from simtrack.note import Note
 from simtrack.records import Records
 
 __all__ = ["check_clusters", "check_columns", "check_idle", "check_readings", "check_score",
@@ -20,7 +20,7 @@ __all__ = ["check_clusters", "check_columns", "check_idle", "check_readings", "c
 _SCORES = ("rate", "value")
 _TAKEN = "columns taken by their names: "
 #: Columns that say what became of a trial or was asked of it, which are no kinds of clusters.
-_NO_CLUSTERS = frozenset({*TELLING, *UNPOOLABLE, "status", "reason", "outcome", "stage", "duty",
+_NO_CLUSTERS = frozenset({*GROUPS, *UNPOOLABLE, "status", "reason", "outcome", "stage", "duty",
                           "gold", "obligation", "repetition"})  # fmt: skip
 _SHOWN = 4
 
@@ -118,19 +118,21 @@ def cluster_notes(records: Records, unit: str, used: Sequence[str]) -> tuple[str
     the columns of the design (`used`) determine are left out: they tell trials apart by what is
     asked of them.
     """
-    told = any(note.startswith(UNITS) for note in records.notes)
+    told = any(isinstance(x, Note) and x.code == "clusters-are-units" for x in records.notes)
     if told or unit.rsplit("/", maxsplit=1)[-1] != "unit":
         return ()
-    asked = {name: records.factors[name].with_missing_named() for name in used}
-    pattern = group_rows(asked, len(records)).index if asked else np.zeros(len(records), np.intp)
     found = []
     for name, factor in records.factors.items():
         if name in _NO_CLUSTERS or name in (*used, unit, "unit"):
             continue
-        if holds_several(records, name, unit) and not one_each(pattern, factor):
+        part = factor.compact()
+        several = 1 < len(part.levels) < len(records.factors[unit].compact().levels)
+        whole = several and bool((part.codes >= 0).all())
+        if whole and lies_within(records, name, (unit,)) and not lies_within(records, name, used):
             found.append(name)
     there = ", ".join(found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
-    return (f"{UNITS}; name coarser ones with --cluster (there are: {there})",) if found else ()
+    text = f"clusters are units; name coarser ones with --cluster (there are: {there})"
+    return (Note("clusters-are-units", text),) if found else ()
 
 
 def slope_of(table: ModelTable, slope: str) -> str:

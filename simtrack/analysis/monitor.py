@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simtrack.analysis.cautions import cautions_of_arms, cautions_of_table
 from simtrack.analysis.monitor_flags import with_flags
 from simtrack.analysis.monitor_looks import (
     Look,
@@ -19,7 +20,7 @@ from simtrack.analysis.monitor_looks import (
     planned_looks,
 )
 from simtrack.analysis.monitor_words import ROW, assumed, said_order, taken_together
-from simtrack.analysis.scope import factor_of, find_factor, has_metrics, nested, prepared
+from simtrack.analysis.scope import Scope, find_factor
 from simtrack.counts import natural_order
 from simtrack.errors import DataError, InputError
 from simtrack.estimands import Estimand
@@ -181,23 +182,18 @@ def monitor(
     if null is not None:
         open_unit("null", null)
     _used(levels, factor, null, alternative, planned, looks, boundary)
-    records, unit = prepared(records, cluster)
-    if has_metrics(records) and len(records.factors["metric"].compact().levels) > 1:
-        names = ", ".join(records.factors["metric"].compact().levels)
-        raise InputError("metric", "one, as a sequence is of one", names, cure="Use --metric.")
-    column = None
+    scope = Scope.of(records, cluster=cluster, levels=levels, factor=factor)
+    scope.one_metric("a sequence is of one")
+    records, unit, column = scope.records, scope.cluster, scope.factor
+    together = [*taken_together(scope), *cautions_of_table(scope, cluster)]
     if levels is not None:
-        if levels[0] == levels[1]:
-            raise InputError("levels", "two different ones", levels[0])
-        column = find_factor(records, factor) if factor else factor_of(records, levels)
-    together = taken_together(records, unit, levels, column)
-    records, unit = nested(records, unit, () if column is None else (column,))
+        together += cautions_of_arms(scope, *levels)
     keep = scored_rows(records)
     lost = int((~keep).sum()) + records.losses.total()
     rows, name, flagged = with_flags(records.take(keep), estimand)
     rows = _in_order(rows, order)
     values = _values(rows)
-    notes = [*records.notes, said_order(order), *together, *flagged]
+    notes = [*scope.notes, said_order(order), *together, *flagged]
     method: LookMethod
     if levels is not None and column is not None:
         exact, dropped = _paired(rows, values, unit, levels, column)

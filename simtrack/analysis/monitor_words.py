@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from simtrack.analysis.scope import nested, telling
+from simtrack.analysis.crossing import group_codes
+from simtrack.analysis.scope import IDENTITY, Scope, differing
 from simtrack.errors import InputError
+from simtrack.note import Note
 from simtrack.records import Records
 
 __all__ = ["REPEATED", "ROW", "assumed", "said_order", "taken_together"]
@@ -30,18 +32,17 @@ def said_order(order: str | None) -> str:
     return f"trials are taken in the order of {order}"
 
 
-def taken_together(
-    records: Records, unit: str, levels: tuple[str, str] | None, column: str | None
-) -> list[str]:
+def taken_together(scope: Scope) -> list[Note]:
     """Refuse several models or arms that nobody compares; say what else is taken together."""
     said = []
-    for name in telling(records, unit):
-        known = ", ".join(records.factors[name].compact().levels)
-        if name in {"model", "arm"} and levels is None:
+    for name in dict.fromkeys((*differing(scope.records, scope.cluster), *scope.conditions)):
+        factor = scope.records.factors.get(name)
+        known = "" if factor is None else ", ".join(factor.compact().levels)
+        if name in {"model", "arm"} and scope.factor is None:
             cure = f"Use --where {name}=LEVEL, or --compare with two of them."
             raise InputError(name, "one, or two to compare", known, cure=cure)
-        if name not in {column, unit}:
-            said.append(f"taken together, over {name}: {known}")
+        if name not in {scope.factor, scope.cluster}:
+            said.append(Note("pooled", f"taken together, over {name}: {known}".rstrip(": ")))
     return said
 
 
@@ -87,9 +88,9 @@ def _ids_repeat(rows: Records) -> bool:
     """
     for column in _IDS:
         if column in rows.factors:
-            within, name = nested(rows, column, ())
-            factor = within.factors[name].compact()
-            sizes = np.bincount(factor.codes[factor.codes >= 0], minlength=1)
+            outer = [n for n in IDENTITY if n in rows.factors and n != column]
+            here = rows.factors[column].codes >= 0
+            sizes = np.unique(group_codes(rows, (*outer, column))[here], return_counts=True)[1]
             if column == "unit":
                 return bool((sizes > 1).any())
             if (sizes > 1).any() and sizes.size > 1:

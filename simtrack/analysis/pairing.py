@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from simtrack.analysis.scope import Scope
 from simtrack.counts import Loss, Losses, group_rows
 from simtrack.inference import PairedDifference, SignFlip, SignFlipInterval, sign_flip_interval
 from simtrack.inference.exact.signflip_law import as_integers
@@ -27,17 +28,17 @@ _QUICKLY_LISTED = 16
 QUICK_LAW, PATIENT_LAW = 1 << 27, 1 << 34
 
 
-def in_both(records: Records, factor: str, a: str, b: str, cluster: str | None) -> Records:
+def in_both(scope: Scope, a: str, b: str) -> Records:
     """Keep the scored trials of units that both levels have; the rest become losses "unpaired".
 
     Where clusters hold several units, a level that lost its hard ones would look better than it is.
-    Without a column `unit`, or where units are the clusters, there is nothing to match below them;
-    nor where no unit has both levels, as when every stage of a scenario is a unit.
+    Without ids, or where units are the clusters, there is nothing to match below them; nor where no
+    unit has both levels, as when every stage of a scenario is a unit.
     """
-    side, unit = records.factor(factor), records.factors.get("unit")
-    name = cluster or ("cluster" if "cluster" in records.factors else "unit")
-    if unit is None or name in {"unit", "task/unit"} or name not in records.factors:
+    records, name, factor = scope.records, scope.cluster, scope.factor
+    if factor is None or scope.unit in (None, name) or name not in records.factors:
         return records
+    side, unit = records.factor(factor), records.factors[scope.unit]
     codes = (side.code_of(a, factor), side.code_of(b, factor))
     scored = scored_rows(records) & np.isin(side.codes, codes)
     places = {"cluster": records.factors[name], "unit": unit}

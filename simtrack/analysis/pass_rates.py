@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from simtrack.analysis.crossing import lies_within
+from simtrack.analysis.scope import Scope
 from simtrack.analysis.source import read_totals
 from simtrack.counts import Totals
 from simtrack.errors import InputError
 from simtrack.inference import PassK, pass_at_k, pass_hat_k
 from simtrack.options import MissingCluster
-from simtrack.records import Records
 
 __all__ = ["PassRates", "pass_rates"]
 
@@ -41,35 +42,46 @@ class PassRates:
 
 
 def pass_rates(
-    records: Records,
+    scope: Scope,
     ks: Sequence[int],
     *,
-    by: Sequence[str] = (),
-    cluster: str,
     level: float = 0.95,
     missing_cluster: MissingCluster = "refuse",
 ) -> tuple[PassRates, ...]:
     """How often do any, and all, of k trials of a task pass, in each group?
 
-    A task is a `unit` where clusters hold several of them, else a cluster.
+    A task is a unit where clusters hold several of them, else a cluster.
+
+    Raises
+    ------
+    InputError
+        The same k twice; units that are repeated under several conditions.
 
     Examples
     --------
     >>> records = Records.from_columns({"unit": ["a"] * 4 + ["b"] * 4,
     ...                                 "value": [1, 1, 1, 1, 1, 1, 0, 0]})
-    >>> (found,) = pass_rates(records, [2], cluster="unit")
+    >>> (found,) = pass_rates(Scope.of(records), [2])
     >>> str(found.at[0].exact), str(found.hat[0].exact)
     ('11/12', '7/12')
     """
-    if len(set(ks)) != len(ks) or not ks:
-        raise InputError("k", "different numbers, one at least", ", ".join(map(str, ks)))
-    home = _homes(records, cluster)
-    task = cluster if home is None else "unit"
-    totals = read_totals(records, None, tuple(by), task, missing_cluster).totals
+    if not ks:
+        return ()
+    if len(set(ks)) != len(ks):
+        raise InputError("k", "different numbers", ", ".join(map(str, ks)))
+    scope.refuse_conditions("pass@k")
+    records, unit = scope.records, scope.unit
+    inside = unit not in (None, scope.cluster) and lies_within(records, scope.cluster, (unit,))
+    task = unit if inside and unit is not None else scope.cluster
+    totals = read_totals(records, None, scope.by, task, missing_cluster).totals
+    home: dict[str | None, str | None] = {}
+    if inside:
+        pairs = (records.factors[task].values(), records.factors[scope.cluster].values())
+        home = dict(zip(*pairs, strict=True))
     rows = []
     for place, labels in enumerate(totals.conditions):
         mine = totals.column(place)
-        groups = None if home is None else [home[label] for label in mine.clusters]
+        groups = [str(home[label]) for label in mine.clusters] if inside else None
         at, hat = (_each(rule, mine, ks, groups, level) for rule in (pass_at_k, pass_hat_k))
         rows.append(PassRates(labels, at, hat))
     return tuple(rows)
@@ -80,17 +92,3 @@ def _each(
 ) -> tuple[PassK, ...]:
     assert callable(rule)
     return tuple(rule(tasks, k, cluster=groups, level=level) for k in ks)
-
-
-def _homes(records: Records, cluster: str) -> dict[str, str] | None:
-    """Give the cluster of each unit, where every unit lies in one cluster that is no unit."""
-    if cluster == "unit" or "unit" not in records.factors:
-        return None
-    found: dict[str, str] = {}
-    pairs = zip(records.factors["unit"].values(), records.factor(cluster).values(), strict=True)
-    for unit, home in pairs:
-        if unit is None or home is None:
-            continue
-        if found.setdefault(unit, home) != home:
-            return None
-    return found

@@ -10,7 +10,7 @@ from typing import Any
 
 from simtrack.analysis.compare import Comparison, compare
 from simtrack.analysis.estimate import estimate
-from simtrack.analysis.scope import default_cluster, find_factor, telling
+from simtrack.analysis.scope import default_cluster, differing, find_factor
 from simtrack.analysis.score import account_rows
 from simtrack.counts import Counts
 from simtrack.errors import DataError, InputError
@@ -150,7 +150,7 @@ def replay(
     confidence_level("level", level)
     found = replay_gates(replies, gates, _protocol(protocol))
     unit = find_factor(found, cluster) if cluster else default_cluster(found, _CLUSTERS)
-    names = [find_factor(found, name) for name in by] or list(telling(found, unit))
+    names = [find_factor(found, name) for name in by] or list(differing(found, unit))
     if unit in names:
         raise InputError("by", f"other than the cluster, {unit}")
     groups = tuple(dict.fromkeys(n for n in names if n != "gate"))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simtrack.analysis.estimate import estimate
-from simtrack.analysis.scope import UNITS, default_cluster, find_factor, telling
+from simtrack.analysis.scope import default_cluster, differing, find_factor
 from simtrack.analysis.score import account_rows
 from simtrack.counts import Counts, group_rows
 from simtrack.errors import DataError, InputError
@@ -18,6 +18,7 @@ from simtrack.estimands import Contrast, Estimand
 from simtrack.estimands import estimand as look_up
 from simtrack.inference import sign_flip_contrast
 from simtrack.inference.contrasts import contrast_t
+from simtrack.note import Note
 from simtrack.options import MissingCluster
 from simtrack.records import Accounting, Records, Replies, account
 from simtrack.scoring.schemes import Scheme, load_protocol, scheme_of
@@ -158,7 +159,7 @@ def score_replies(
     found = next(iter(tables.values()))
     usual = (*how.clusters, "unit")
     unit = find_factor(found, cluster) if cluster else default_cluster(found, usual)
-    names = list(dict.fromkeys(find_factor(found, name) for name in by)) or _telling(
+    names = list(dict.fromkeys(find_factor(found, name) for name in by)) or _differing(
         replies.records, found, unit
     )
     if unit in names:
@@ -176,17 +177,19 @@ def score_replies(
     alone: tuple[str, ...] = ()
     if cluster is None and unit == "unit" and how.clusters:
         cure = "--cluster names another that units belong to"
-        alone = (f"{UNITS}, for want of a column {how.clusters[0]}; {cure}",)
+        text = f"clusters are units, for want of a column {how.clusters[0]}; {cure}"
+        alone = (Note("clusters-are-units", text),)
     score = SchemeScore(scheme, unit, groups, level, accounting, composition, tuple(rows),
                         left_out, (*found.notes, *alone))  # fmt: skip
     return score, tables
 
 
-def _telling(before: Records, found: Records, unit: str) -> list[str]:
+def _differing(before: Records, found: Records, unit: str) -> list[str]:
     """Group by the columns of the log that differ, under the names that the scheme left them."""
     if unit not in before.factors:
-        return list(telling(found, unit))
-    names = [f"column.{n}" if f"column.{n}" in found.factors else n for n in telling(before, unit)]
+        return list(differing(found, unit))
+    kept = {n: f"column.{n}" for n in differing(before, unit)}
+    names = [own if own in found.factors else n for n, own in kept.items()]
     return [name for name in names if name in found.factors]
 
 

@@ -6,19 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from simtrack.analysis.cautions import cautions_of_arms, cautions_of_table
 from simtrack.analysis.compare import Comparison, compare
 from simtrack.analysis.estimate import Estimates, estimate
 from simtrack.analysis.missing import totals_under_policy
 from simtrack.analysis.pass_rates import PassRates, pass_rates
-from simtrack.analysis.scope import (
-    TELLING,
-    factor_of,
-    find_factor,
-    has_metrics,
-    nested,
-    prepared,
-    telling,
-)
+from simtrack.analysis.scope import Scope, has_metrics
 from simtrack.analysis.sensitivity import Sensitivity
 from simtrack.analysis.sensitivity import sensitivity as under_all_policies
 from simtrack.analysis.source import Table
@@ -162,40 +155,46 @@ def score(
         cure = "Compare under as-failure and as-success."
         raise InputError("missing", "drop, as-failure or as-success in a comparison", missing,
                          cure=cure)  # fmt: skip
-    records, unit = prepared(records, cluster, (*by, factor or ""))
-    asked = dict.fromkeys(find_factor(records, name) for name in by)
-    names = tuple(asked) or telling(records, unit)
-    records, unit = nested(records, unit, names)
-    if unit in names:
-        raise InputError("by", f"other than the cluster, {unit}")
-    compared = None
+    scope = Scope.of(records, by=by, cluster=cluster, apart=True)
+    paired = None
     if levels is not None:
-        if levels[0] == levels[1]:
-            raise InputError("levels to compare", "two different ones", f"{levels[0]} twice")
-        compared = find_factor(records, factor) if factor else factor_of(records, levels)
-    read: dict[str, Any] = {"cluster": unit, "missing_cluster": missing_cluster}
+        paired = Scope.of(records, cluster=cluster, levels=levels, factor=factor)
+    if pass_k:
+        scope.refuse_conditions("pass@k")
+    read: dict[str, Any] = {"cluster": scope.cluster, "missing_cluster": missing_cluster}
     how: dict[str, Any] = read | {"level": level, "method": method, "icc": icc}
+    names = scope.by
     parts: list[MetricScore] = []
-    for metric in records.factors["metric"].compact().levels if has_metrics(records) else ("",):
-        rows = records.select(metric=metric) if metric else records
-        table = _counting(rows, missing, estimand, names, read)
-        plain = estimand if table is rows else None
+    for metric in scope.metrics:
+        part = scope.of_metric(metric)
+        table = _counting(part.records, missing, estimand, names, read)
+        plain = estimand if table is part.records else None
         estimates = estimate(table, plain, by=names, **how)
         pair = None
-        if levels is not None and compared is not None:
-            sides = _counting(rows, missing, estimand, (compared,), read)
-            pair = compare(sides, *levels, factor=compared, estimand=plain, level=level, **read)
+        if paired is not None and levels is not None and paired.factor is not None:
+            each = read | {"cluster": paired.cluster}
+            rows = paired.of_metric(metric).records
+            sides = _counting(rows, missing, estimand, (paired.factor,), each)
+            pair = compare(
+                sides, *levels, factor=paired.factor, estimand=plain, level=level, **each
+            )
         every = None
         if sensitivity or missing == "bounds":
-            every = under_all_policies(rows, estimand, by=names, **how)
-        passing = pass_rates(rows, pass_k, by=names, level=level, **read) if pass_k else ()
-        account_of = _account(records, metric, names)
+            every = under_all_policies(part.records, estimand, by=names, **how)
+        passing = pass_rates(part, pass_k, level=level, missing_cluster=missing_cluster)
+        account_of = _account(scope.records, metric, names)
         parts.append(MetricScore(metric, account_of, estimates, pair, every, passing))
-    losses = dict.fromkeys(
-        (*(x for part in parts for x in part.estimates.losses.entries), *_elsewhere(records, parts))
-    )
-    notes = (*records.notes, *_pooled(records, names, unit), *_policy_note(missing))
-    return Score(names, unit, tuple(parts), tuple(losses), notes, missing)
+    losses = dict.fromkeys((
+        *(x for part in parts for x in part.estimates.losses.entries),
+        *_elsewhere(scope.records, parts),
+    ))  # fmt: skip
+    notes = [*scope.notes, *scope.pooled_note(), *_policy_note(missing)]
+    if len(parts) == 1:
+        notes += cautions_of_table(scope, cluster)
+    if paired is not None and levels is not None and len(parts) == 1:
+        notes += cautions_of_arms(paired, *levels)
+    return Score(names, scope.cluster, tuple(parts), tuple(losses), tuple(dict.fromkeys(notes)),
+                 missing)  # fmt: skip
 
 
 def _counting(
@@ -227,26 +226,6 @@ def _elsewhere(records: Records, parts: Sequence[MetricScore]) -> list[Loss]:
     if not has_metrics(records):
         return []
     return [x for x in records.losses.entries if dict(x.where).get("metric") not in known]
-
-
-def _pooled(records: Records, by: Sequence[str], unit: str) -> list[str]:
-    """Say over which telling columns trials were added up."""
-    pooled = [
-        f"{name} ({len(records.factors[name].compact().levels)})"
-        for name in TELLING
-        if name in records.factors
-        and name not in (*by, unit, *unit.split("/"))
-        and len(records.factors[name].compact().levels) > 1
-        and not _nests(records, name, (*by, unit))
-    ]
-    return [f"pooled over {', '.join(pooled)}: group by them with --by"] if pooled else []
-
-
-def _nests(records: Records, name: str, within: Sequence[str]) -> bool:
-    """Whether each group of `within` has one level of `name` only, so that nothing is mixed."""
-    groups = list(zip(*(records.factors[n].codes.tolist() for n in within), strict=True))
-    pairs = set(zip(groups, records.factors[name].codes.tolist(), strict=True))
-    return len(pairs) == len(set(groups))
 
 
 def _account(records: Records, metric: str, names: tuple[str, ...]) -> Accounting:

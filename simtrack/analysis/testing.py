@@ -9,17 +9,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simtrack.analysis.adjusting import adjusted_rows, families_of
+from simtrack.analysis.cautions import cautions_of_arms, cautions_of_table
 from simtrack.analysis.families import TestAdjustment, TestFamily, TestRow
 from simtrack.analysis.methods import METHODS
-from simtrack.analysis.scope import factor_of, find_factor, has_metrics, nested, prepared
+from simtrack.analysis.scope import Scope, find_factor
 from simtrack.analysis.source import Table
 from simtrack.analysis.two_levels import by_levels
 from simtrack.analysis.verdicts import STRATIFIED, method_of_levels, offered
 from simtrack.answer import Answer
-from simtrack.counts import Counts, group_rows
+from simtrack.counts import Counts, Sums, Totals, group_rows
 from simtrack.errors import DataError, InputError, SimtrackError
 from simtrack.estimands import Estimand
 from simtrack.method import Ask, Layout, Method
+from simtrack.note import Note
 from simtrack.options import Alternative, MissingCluster, choice
 from simtrack.records import Records
 from simtrack.validate import confidence_level
@@ -102,12 +104,14 @@ def test_levels(
     """
     question = _Question(a, b, factor, (by,) if isinstance(by, str) else tuple(by), cluster,
                          tuple(on), strata)  # fmt: skip
-    table, question, notes = _scoped(table, question)
+    scope, question, notes = _scoped(table, question)
+    data = table if isinstance(table, Counts | Sums | Totals) else scope
+    assert data is not None
     factor, names, cluster = question.factor or "", question.by, question.cluster
     found = _checked(method, adjust, question)
     asked = Ask(confidence_level("level", level),
                 choice("alternative", alternative, Alternative), factor)  # fmt: skip
-    groups = list(_groups(table, names, factor, a, b))
+    groups = list(_groups(data, question))
     rows: list[TestRow] = []
     held: list[Layout | None] = []
     faults: list[SimtrackError] = []
@@ -128,14 +132,14 @@ def test_levels(
             held.append(None)
     if len(faults) == len(rows):
         raise faults[0]
-    family = _named(table, family)
+    family = _named(scope, family)
     labels_of = families_of(family, names, [row.labels for row in rows])
     adjusted, sizes, controls, more = adjusted_rows(rows, held, asked, adjust, family, labels_of)
     marked = [replace(row, adjusted=p, family=name)
               for row, p, name in zip(rows, adjusted, labels_of, strict=True)]  # fmt: skip
     losses = dict.fromkeys(x for h in held if h is not None for x in h.totals.losses.entries)
     return TestFamily(
-        factor, a, b, _cluster_name(table, cluster), method, alternative, names, level, adjust,
+        factor, a, b, _cluster_name(data, cluster), method, alternative, names, level, adjust,
         sizes, controls, tuple(marked), tuple(losses), (*notes, *more),
     )  # fmt: skip
 
@@ -151,36 +155,32 @@ class _Question:
     strata: str | None
 
 
-def _scoped(table: Table, asked: _Question) -> tuple[Table, _Question, tuple[str, ...]]:
+def _scoped(table: Table, asked: _Question) -> tuple[Scope | None, _Question, tuple[str, ...]]:
     """Find the columns that were meant; readings by several metrics are hypotheses of their own."""
     if not isinstance(table, Records):
         if asked.factor is None:
             raise InputError("factor", "named for a table without rows")
-        return table, asked, ()
-    records, cluster = prepared(table, asked.cluster, (*asked.by, asked.factor or ""))
-    factor = asked.factor
-    factor = find_factor(records, factor) if factor else factor_of(records, (asked.a, asked.b))
-    by = tuple(dict.fromkeys(find_factor(records, name) for name in asked.by))
-    notes = records.notes
-    if has_metrics(records) and "metric" not in by:
-        metrics = records.factors["metric"].compact().levels
-        if len(metrics) > 1:
-            by = ("metric", *by)
-            notes = (*notes, f"{len(metrics)} metrics are hypotheses of one family: --metric")
-    records, cluster = nested(records, cluster, (*by, factor))
-    if cluster in by:
-        raise InputError("by", f"other than the cluster, {cluster}")
-    on = tuple(find_factor(records, name) for name in asked.on)
-    strata = None if asked.strata is None else find_factor(records, asked.strata)
-    found = replace(asked, factor=factor, by=by, cluster=cluster, on=on, strata=strata)
-    return records, found, notes
+        return None, asked, ()
+    pair = (asked.a, asked.b)
+    scope = Scope.of(table, by=asked.by, cluster=asked.cluster, levels=pair, factor=asked.factor)
+    by, notes = scope.by, (*scope.notes, *scope.pooled_note())
+    if len(scope.metrics) > 1 and "metric" not in by:
+        by = ("metric", *by)
+        text = f"{len(scope.metrics)} metrics are hypotheses of one family: --metric"
+        notes = (*notes, Note("metrics", text, n=len(scope.metrics)))
+    else:
+        notes = (*notes, *cautions_of_table(scope, asked.cluster), *cautions_of_arms(scope, *pair))
+    on = tuple(find_factor(scope.records, name) for name in asked.on)
+    strata = None if asked.strata is None else find_factor(scope.records, asked.strata)
+    found = replace(asked, factor=scope.factor, by=by, cluster=scope.cluster, on=on, strata=strata)
+    return scope, found, notes
 
 
-def _named(table: Table, family: int | str | Sequence[str] | None) -> int | list[str] | None:
-    if family is None or isinstance(family, int) or not isinstance(table, Records):
-        return family if not isinstance(family, str) else [family]  # type: ignore[return-value]
+def _named(scope: Scope | None, family: int | str | Sequence[str] | None) -> int | list[str] | None:
+    if family is None or isinstance(family, int):
+        return family
     wanted = [family] if isinstance(family, str) else list(family)
-    return [find_factor(table, name) for name in wanted]
+    return wanted if scope is None else [find_factor(scope.records, name) for name in wanted]
 
 
 def _checked(method: str, adjust: str | None, asked: _Question) -> Method:
@@ -201,24 +201,25 @@ def _checked(method: str, adjust: str | None, asked: _Question) -> Method:
 
 
 def _groups(
-    table: Table, by: tuple[str, ...], factor: str, a: str, b: str
-) -> Iterator[tuple[tuple[str, ...], Table]]:
+    data: Counts | Sums | Totals | Scope, asked: _Question
+) -> Iterator[tuple[tuple[str, ...], Counts | Sums | Totals | Scope]]:
     """Give the labels and the trials of each group that has a row of either level."""
-    if not by:
-        yield (), table
+    if not asked.by:
+        yield (), data
         return
-    if not isinstance(table, Records):
-        raise InputError("by", "left out for tables without rows", ", ".join(by))
+    if not isinstance(data, Scope):
+        raise InputError("by", "left out for tables without rows", ", ".join(asked.by))
+    table, factor = data.records, data.factor or ""
     side = table.factor(factor)
-    here = np.isin(side.codes, [side.code_of(level, factor) for level in (a, b)])
-    named = table.with_factors(**{n: table.factor(n).with_missing_named() for n in by})
-    groups = group_rows({n: named.factors[n].take(here) for n in by}, int(here.sum()))
-    for labels in zip(*(groups.factors[n].values() for n in by), strict=True):
-        wanted = {n: str(label) for n, label in zip(by, labels, strict=True)}
-        yield tuple(wanted.values()), named.select(**wanted)
+    here = np.isin(side.codes, [side.code_of(level, factor) for level in (asked.a, asked.b)])
+    named = table.with_factors(**{n: table.factor(n).with_missing_named() for n in asked.by})
+    groups = group_rows({n: named.factors[n].take(here) for n in asked.by}, int(here.sum()))
+    for labels in zip(*(groups.factors[n].values() for n in asked.by), strict=True):
+        wanted = {n: str(label) for n, label in zip(asked.by, labels, strict=True)}
+        yield tuple(wanted.values()), replace(data, records=named.select(**wanted))
 
 
-def _cluster_name(table: Table, cluster: str | None) -> str:
-    if isinstance(table, Records):
-        return cluster or ("cluster" if "cluster" in table.factors else "unit")
-    return table.cluster_name if isinstance(table, Counts) else cluster or "cluster"
+def _cluster_name(data: Counts | Sums | Totals | Scope, cluster: str | None) -> str:
+    if isinstance(data, Scope):
+        return data.cluster
+    return data.cluster_name if isinstance(data, Counts) else cluster or "cluster"

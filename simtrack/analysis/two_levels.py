@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from simtrack.analysis.pairing import in_both
+from simtrack.analysis.scope import REPETITION, Scope
 from simtrack.analysis.source import Table, read_totals
 from simtrack.counts import Counts, Totals
 from simtrack.errors import DataError, InputError
@@ -18,13 +19,11 @@ from simtrack.records import Records
 
 __all__ = ["by_levels"]
 
-#: What tells trials of one cluster apart, where the table has it and nothing was named.
-_ON = ("task", "unit", "repetition")
 _FIRST_MINUS_SECOND = (1.0, -1.0)
 
 
 def by_levels(
-    table: Table,
+    table: Scope | Table,
     a: str,
     b: str,
     *,
@@ -43,12 +42,13 @@ def by_levels(
     DataError
         A level without a scored trial; nothing to pair.
     """
-    if isinstance(table, Records) and pairing == "trials":
-        return _pairs(table, a, b, factor, estimand, cluster, missing_cluster, on, strata)
+    if isinstance(table, Scope) and pairing == "trials":
+        return _pairs(table, a, b, estimand, missing_cluster, on, strata)
     if on:
         raise InputError("on", "left out for methods that do not pair single trials", ", ".join(on))
-    if isinstance(table, Records) and pairing == "clusters":
-        table = in_both(table, factor, a, b, cluster)
+    if isinstance(table, Scope):
+        cluster = table.cluster
+        table = in_both(table, a, b) if pairing == "clusters" else table.records
     source = read_totals(table, estimand, (factor,), cluster, missing_cluster)
     known = [labels[0] for labels in source.totals.conditions]
     for level in (a, b):
@@ -81,12 +81,10 @@ def by_levels(
 
 
 def _pairs(
-    records: Records,
+    scope: Scope,
     a: str,
     b: str,
-    factor: str,
     estimand: Estimand | str | None,
-    cluster: str | None,
     missing_cluster: MissingCluster,
     on: Sequence[str],
     strata: str | None,
@@ -95,10 +93,14 @@ def _pairs(
     meant = look_up(estimand) if isinstance(estimand, str) else (estimand or RATE)
     if not isinstance(meant, Estimand) or meant.where or meant.among or meant.excluded:
         raise InputError("estimand", "a plain rate where single trials are paired", estimand)
+    records, factor, cluster = scope.records, scope.factor or "", scope.cluster
     side = records.factor(factor)
     two = records.take(np.isin(side.codes, [side.code_of(level, factor) for level in (a, b)]))
     order = two.factors[factor].compact().levels
-    names = tuple(on) or tuple(n for n in _ON if n in two.factors and n not in {cluster, factor})
+    told_apart = (scope.unit, *REPETITION, *scope.conditions)
+    names = tuple(on) or tuple(
+        n for n in told_apart if n is not None and n in two.factors and n not in {cluster, factor}
+    )
     counts = two.counts(
         cluster=cluster, by=() if strata is None else (strata,), pair=factor, on=names,
         missing_cluster=missing_cluster,

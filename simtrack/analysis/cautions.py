@@ -1,0 +1,224 @@
+"""What a reader should know of a table before its numbers: units alike, columns not used, arms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simtrack.analysis.crossing import group_codes, lies_within
+from simtrack.analysis.scope import IDENTITY, OF_TRIALS, REPETITION, Scope
+from simtrack.note import Note
+from simtrack.records import Records, scored_rows
+
+__all__ = ["cautions_of_arms", "cautions_of_table"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+#: A coarser column is told where the variance by it is so many times that by unit.
+_ALIKE = 1.3
+#: Fewer levels than this are strata or labels of answers, not a sample of clusters.
+_CLUSTERS_MIN = 5
+#: Columns whose levels hold several related units, told whatever the scores say.
+_COARSER = ("scenario", "episode", "session", "conversation", "dialogue", "problem", "passage",
+            "document", "template", "repo", "repository", "question", "base_id")  # fmt: skip
+_FAILED = re.compile(
+    r"\b(error(ed)?|fail(ed)? to \w+|crash(ed)?|time[d]?[ -]?out|timeout|cancel(l?ed)?|aborted"
+    r"|infra(structure)?|exception|killed|oom|rate[ -]?limit(ed)?)\b", re.I)  # fmt: skip
+_FATE_COLUMNS = ("status", "error", "outcome", "state", "exit", "exit_status", "result", "fate")
+_WEIGHTS = ("weight", "weights", "sample_weight", "item_weight")
+#: Units of which this many stopped at a first success are no accident.
+_STOPPED_MIN = 5
+
+
+def cautions_of_table(scope: Scope, explicit: str | None = None) -> tuple[Note, ...]:
+    """Say what the table holds that the rates do not show.
+
+    Parameters
+    ----------
+    scope : Scope
+    explicit : str, optional
+        The column of clusters that the user named; then none is proposed.
+
+    Returns
+    -------
+    tuple of Note
+        With the codes "coarser", "fate-column", "weight-column", "first-success".
+    """
+    found = [*_fates(scope.records), *_weights(scope.records), *_first_success(scope)]
+    if explicit is None and scope.unit == scope.cluster:
+        found = [*_coarser(scope), *found]
+    return tuple(found)
+
+
+def cautions_of_arms(scope: Scope, a: str, b: str) -> tuple[Note, ...]:
+    """Say where two arms can hardly be compared: other scales, or units chosen by their results.
+
+    Returns
+    -------
+    tuple of Note
+        With the codes "scales" and "chosen-subset".
+    """
+    if scope.factor is None or "value" not in scope.records.numbers:
+        return ()
+    side = scope.records.factors[scope.factor]
+    scored = scored_rows(scope.records)
+    values = scope.records.numbers["value"]
+    masks = {x: scored & (side.codes == side.code_of(x, scope.factor)) for x in (a, b)}
+    if not all(mask.any() for mask in masks.values()):
+        return ()
+    found = []
+    most = {x: float(np.abs(values[mask]).max()) for x, mask in masks.items()}
+    low, high = sorted(most, key=lambda x: most[x])
+    if most[low] <= 1.0 and most[high] > 2.0:
+        text = (f"scores of {low} reach {most[low]:g} and those of {high} {most[high]:g}: are they "
+                "on one scale?")  # fmt: skip
+        found.append(Note("scales", text))
+    if scope.unit is not None:
+        units = group_codes(scope.records, (scope.unit,))
+        for chosen, other in ((a, b), (b, a)):
+            found += _chosen(units, values, masks[chosen], masks[other], chosen, other)
+    return tuple(found)
+
+
+def _chosen(
+    units: Codes, values: Floats, mine: NDArray[np.bool_], theirs: NDArray[np.bool_],
+    chosen: str, other: str,
+) -> list[Note]:  # fmt: skip
+    """Say where one arm ran only on units that the other had all lost, or all won."""
+    shared = np.isin(units, units[mine])
+    inside, outside = values[theirs & shared], values[theirs & ~shared]
+    n = int(np.unique(units[theirs & shared]).size)
+    if n < _STOPPED_MIN or not outside.size or not inside.size:
+        return []
+    for end, word in ((values[theirs].min(), "least"), (values[theirs].max(), "highest")):
+        if (inside == end).all() and not (outside == end).any():
+            text = (f"{chosen} ran only on the {n} units where {other} has the {word} score: "
+                    "units chosen by a result cannot compare the arms")  # fmt: skip
+            return [Note("chosen-subset", text, n=n)]
+    return []
+
+
+def _coarser(scope: Scope) -> list[Note]:
+    """Propose a coarser column that units of like scores share, with what it does to the error."""
+    records = scope.records
+    asked = {*scope.by, scope.factor, *OF_TRIALS, *REPETITION, *IDENTITY[:-1], *scope.conditions}
+    outer = [n for n in IDENTITY[:-1] if n in records.factors]
+    influence, units = _influence(scope)
+    best: tuple[float, str, int] | None = None
+    named: list[tuple[float, str, int]] = []
+    for name, factor in records.factors.items():
+        part = factor.compact()
+        if name in asked or "/" in name or name in {"unit", "cluster"} or (part.codes < 0).any():
+            continue
+        if not 1 < len(part.levels) < np.unique(units).size:
+            continue
+        if not lies_within(records, name, (scope.cluster,)):
+            continue
+        if outer and not all(lies_within(records, n, (name,)) for n in outer):
+            continue
+        groups = group_codes(records, (name,))
+        ratio = _variance(influence, groups) / _variance(influence, units)
+        if name in _COARSER:
+            named.append((ratio, name, len(part.levels)))
+        elif (
+            ratio >= _ALIKE
+            and len(part.levels) >= _CLUSTERS_MIN
+            and (best is None or ratio > best[0])
+        ):
+            best = (ratio, name, len(part.levels))
+    told = max(named, default=best)
+    if told is None:
+        return []
+    ratio, name, levels = told
+    effect = "" if not np.isfinite(ratio) else f" (design effect {ratio:.1f})"
+    text = (f"clusters are units; ids share a {name}: --cluster {name} takes the {levels} of them "
+            f"as clusters{effect}")  # fmt: skip
+    return [Note("coarser", text, n=levels)]
+
+
+def _influence(scope: Scope) -> tuple[Floats, Codes]:
+    """Give each row's share in the error of the mean, or of the mean difference of two levels."""
+    records = scope.records
+    units = group_codes(records, (scope.cluster,))
+    values = records.numbers.get("value")
+    if values is None:
+        return np.zeros(len(records)), units
+    keep = scored_rows(records)
+    sides = group_codes(records, tuple(n for n in (*scope.by, scope.factor) if n))
+    found = np.zeros(len(records))
+    for side in np.unique(sides[keep]).tolist():
+        mine = keep & (sides == side)
+        found[mine] = (values[mine] - values[mine].mean()) / mine.sum()
+    if scope.factor is not None and len(np.unique(sides[keep])) == 2:
+        found[sides == np.unique(sides[keep])[0]] *= -1.0
+    return found, units
+
+
+def _variance(influence: Floats, groups: Codes) -> float:
+    """Give the cluster variance of a mean from the rows' influences, with G/(G-1)."""
+    sums = np.bincount(groups, influence)
+    g = np.unique(groups).size
+    total = float((sums * sums).sum())
+    return total * g / (g - 1) if total > 0 else float("nan")
+
+
+def _fates(records: Records) -> list[Note]:
+    """Name a column that says of some trials that they failed to run, and is not used."""
+    used = records.factors.get("status")
+    if used is not None and set(used.compact().levels) != {"scored"}:
+        return []
+    found = []
+    for name, factor in records.factors.items():
+        plain = name.removeprefix("column.").lower()
+        if name in {"status", "reason"} or not any(w in plain.split("_") for w in _FATE_COLUMNS):
+            continue
+        levels = factor.compact().levels
+        failed = [level for level in levels if _FAILED.search(level)]
+        if not failed or len(failed) == len(levels) > 1:
+            continue
+        n = int(np.isin(factor.codes, [factor.code_of(x, name) for x in failed]).sum())
+        text = (f"the column {plain} says {_shown(failed)} of {n} trials, whose scores count as "
+                f"they stand: keep others out with --where {name}=LEVEL")  # fmt: skip
+        found.append(Note("fate-column", text, n=n))
+    return found
+
+
+def _weights(records: Records) -> list[Note]:
+    for name in (*records.numbers, *records.factors):
+        if name.removeprefix("column.").lower() in _WEIGHTS:
+            text = f"the column {name} is not used: every trial counts alike"
+            return [Note("weight-column", text)]
+    return []
+
+
+def _first_success(scope: Scope) -> list[Note]:
+    """Say where trials of a unit end with its first success, so that a rate speaks of stopping."""
+    records, values = scope.records, scope.records.numbers.get("value")
+    if values is None or scope.unit is None or "repetition" not in records.factors:
+        return []
+    keep = scored_rows(records)
+    if not np.isin(values[keep], (0.0, 1.0)).all():
+        return []
+    asked = (*scope.by, scope.factor or "", *scope.conditions)
+    arms = tuple(n for n in asked if n in records.factors)
+    units = group_codes(records, (*arms, scope.unit))[keep]
+    order = np.lexsort((records.factors["repetition"].codes[keep], units))
+    groups, hits = units[order], values[keep][order]
+    last = np.append(groups[1:] != groups[:-1], True)
+    sizes = np.bincount(groups)
+    sizes = sizes[sizes > 0]
+    ended = int(hits[last].sum())
+    early = hits[~last].sum() > 0
+    if early or np.unique(sizes).size < 2 or ended < _STOPPED_MIN:
+        return []
+    text = (f"trials of {ended} units end with their first success: the rate of trials is not the "
+            "rate of an attempt; count units (pass@1 needs a first trial of each)")  # fmt: skip
+    return [Note("first-success", text, n=ended)]
+
+
+def _shown(levels: Sequence[str]) -> str:
+    more = ", …" if len(levels) > 2 else ""
+    return ", ".join(repr(level) for level in levels[:2]) + more
