@@ -64,6 +64,8 @@ def cautions_of_arms(scope: Scope, a: str, b: str) -> tuple[Note, ...]:
     if scope.factor is None or "value" not in scope.records.numbers:
         return ()
     side = scope.records.factors[scope.factor]
+    if not {a, b} <= set(side.levels):
+        return ()
     scored = scored_rows(scope.records)
     values = scope.records.numbers["value"]
     masks = {x: scored & (side.codes == side.code_of(x, scope.factor)) for x in (a, b)}
@@ -133,7 +135,7 @@ def _coarser(scope: Scope) -> list[Note]:
     if told is None:
         return []
     ratio, name, levels = told
-    effect = "" if not np.isfinite(ratio) else f" (design effect {ratio:.1f})"
+    effect = f" (design effect {ratio:.1f})" if ratio >= _ALIKE else ""
     text = (f"clusters are units; ids share a {name}: --cluster {name} takes the {levels} of them "
             f"as clusters{effect}")  # fmt: skip
     return [Note("coarser", text, n=levels)]

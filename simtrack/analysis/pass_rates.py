@@ -59,6 +59,7 @@ def pass_rates(
 
     Examples
     --------
+    >>> from simtrack.records import Records
     >>> records = Records.from_columns({"unit": ["a"] * 4 + ["b"] * 4,
     ...                                 "value": [1, 1, 1, 1, 1, 1, 0, 0]})
     >>> (found,) = pass_rates(Scope.of(records), [2])

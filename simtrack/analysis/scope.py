@@ -38,7 +38,7 @@ GROUPS = ("task", "model", "arm", "source")
 #: Columns that are part of an id: equal ids under two of their levels are different units.
 IDENTITY = ("task", "dataset", "benchmark", "suite", "scenario")
 #: Columns that tell repetitions of one trial apart, under one condition.
-REPETITION = ("repetition", "seed", "replicate", "run", "source")
+REPETITION = ("repetition", "epoch", "trial", "seed", "replicate", "repeat", "run", "source")
 #: Columns that say what became of a trial, or how it was read: nothing that can be sampled.
 OF_TRIALS = ("metric", "outcome", "reason", "status", "limit", "score", "scorer", "filter", "view")
 #: Numbers that trials gave.
@@ -186,11 +186,16 @@ class Scope:
         """Refuse what needs repetitions where units are repeated under several conditions."""
         if self.conditions:
             names = ", ".join(self.conditions)
+            cure = f"Group by --by {','.join(self.conditions)}"
+            repeats = [n for n in self.conditions if n not in GROUPS]
+            cure += (
+                f", or say that trials only repeat (--map repetition={repeats[0]})"
+                if repeats
+                else ""
+            )
             raise InputError(
                 what, "asked of trials repeated under one condition",
-                f"different {names} within a unit",
-                cure=f"Group by it (--by {self.conditions[0]}), or say that it only repeats trials "
-                     f"(--map repetition={self.conditions[0]}).",
+                f"different {names} within a unit", cure=f"{cure}.",
             )  # fmt: skip
 
 
@@ -269,7 +274,8 @@ def _conditions(
     arms = [n for n in GROUPS[:3] if n in records.factors and n not in asked]
     known = {*REPETITION, *OF_TRIALS, *GROUPS, *IDENTITY, *asked, "unit", "cluster", "row"}
     few = {n: as_factor(v) for n, v in records.numbers.items() if n not in NUMBERS}
-    wider = records.with_factors(**{n: f for n, f in few.items() if f is not None})
+    labels = {n: f for n, f in few.items() if f is not None}
+    wider = Records({**records.factors, **labels})
     rest = [n for n in wider.factors if n not in known and "/" not in n]
     return (*conditions_within(records, unit, arms, asked),
             *conditions_within(wider, unit, rest, (*asked, *arms)))  # fmt: skip
@@ -283,7 +289,8 @@ def _nested(records: Records, name: str, apart: set[str | None]) -> tuple[Record
     across = [n for n in IDENTITY if n not in apart and n in records.factors and n != name]
     outer: list[str] = []
     for column in across:
-        if repeats_across(records, name, [*outer, column], outer):
+        several = column == "task" and len(records.factors[column].compact().levels) > 1
+        if several or repeats_across(records, name, [*outer, column], outer):
             outer.append(column)
     return _joined(records, name, outer) if outer else (records, name)
 

@@ -189,10 +189,10 @@ def score(
         *_elsewhere(scope.records, parts),
     ))  # fmt: skip
     notes = [*scope.notes, *scope.pooled_note(), *_policy_note(missing)]
-    if len(parts) == 1:
-        notes += cautions_of_table(scope, cluster)
-    if paired is not None and levels is not None and len(parts) == 1:
-        notes += cautions_of_arms(paired, *levels)
+    first = scope.metrics[0]
+    notes += cautions_of_table(scope.of_metric(first), cluster)
+    if paired is not None and levels is not None:
+        notes += cautions_of_arms(paired.of_metric(first), *levels)
     return Score(names, scope.cluster, tuple(parts), tuple(losses), tuple(dict.fromkeys(notes)),
                  missing)  # fmt: skip
 

@@ -168,8 +168,8 @@ def _scoped(table: Table, asked: _Question) -> tuple[Scope | None, _Question, tu
         by = ("metric", *by)
         text = f"{len(scope.metrics)} metrics are hypotheses of one family: --metric"
         notes = (*notes, Note("metrics", text, n=len(scope.metrics)))
-    else:
-        notes = (*notes, *cautions_of_table(scope, asked.cluster), *cautions_of_arms(scope, *pair))
+    one = scope.of_metric(scope.metrics[0])
+    notes = (*notes, *cautions_of_table(one, asked.cluster), *cautions_of_arms(one, *pair))
     on = tuple(find_factor(scope.records, name) for name in asked.on)
     strata = None if asked.strata is None else find_factor(scope.records, asked.strata)
     found = replace(asked, factor=scope.factor, by=by, cluster=scope.cluster, on=on, strata=strata)

@@ -94,7 +94,7 @@ def test_equal_everywhere_is_stated():
     ("call", "message"),
     [
         (lambda r: compare(r, "A", "C", factor="model"), "level of model must be one of A, B"),
-        (lambda r: compare(r, "A", "A", factor="model"), "another condition"),
+        (lambda r: compare(r, "A", "A", factor="model"), "two different ones, got A twice"),
         (lambda r: compare(r, "A", "B", factor="arm"), "column must be one of"),
         (lambda r: compare(r, "A", "B", factor="model", level=0), "level must be strictly"),
     ],

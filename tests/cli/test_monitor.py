@@ -104,7 +104,9 @@ def test_models_that_nobody_compares_are_no_rate() -> None:
     rows = {"unit": ["q1", "q2"] * 2, "model": ["x", "x", "y", "y"], "value": [1, 1, 0, 0]}
     with pytest.raises(InputError, match="model must be one, or two to compare, got x, y"):
         monitor(Records.from_columns(rows))
-    with pytest.raises(InputError, match="levels must be two different ones, got x"):
+    with pytest.raises(
+        InputError, match="levels to compare must be two different ones, got x twice"
+    ):
         monitor(Records.from_columns(rows), levels=("x", "x"))
     rows = {"unit": ["1", "2", "1", "2"] * 2, "task": ["t1", "t1", "t2", "t2"] * 2,
             "model": ["x"] * 4 + ["y"] * 4, "value": [1, 1, 0, 1, 0, 0, 0, 1]}  # fmt: skip

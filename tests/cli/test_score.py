@@ -369,7 +369,10 @@ def test_an_estimand_of_some_trials_shows_how_many(simtrack, tmp_path):
     assert found.code == 0, found.err
     head, line = found.out.splitlines()[1:3]
     assert dict(zip(head.split(), line.split(), strict=False))["of"] == "12"
-    assert "clusters are units; --cluster scenario takes units of one together" in found.out
+    assert (
+        "clusters are units; ids share a scenario: --cluster scenario takes the 3 of them"
+        in found.out
+    )
     whole = simtrack("score", "coded.csv", "--estimand", "adherence", "--cluster", "scenario")
     assert "clusters are units" not in whole.out
     grouped = simtrack("score", "coded.csv", "--estimand", "adherence", "--by", "scenario")
