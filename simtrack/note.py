@@ -51,6 +51,21 @@ class Note(str):
         """Give the note itself, or a text as a note."""
         return text if isinstance(text, Note) else cls(code, text)
 
+    def at(self, label: str) -> Note:
+        """Give the note with the file (or group) that it is about before its text.
+
+        Examples
+        --------
+        >>> Note("salvaged", "line 3 is torn").at("a.jsonl")
+        'a.jsonl: line 3 is torn'
+        """
+        return Note(self.code, f"{label}: {self}", self.where or label, self.n)
+
+    def bare(self, label: str) -> Note:
+        """Give the note without the label that `at` put before it."""
+        where = "" if self.where == label else self.where
+        return Note(self.code, self.removeprefix(f"{label}: "), where, self.n)
+
     @property
     def is_routine(self) -> bool:
         """Whether it says only what always holds for such data."""

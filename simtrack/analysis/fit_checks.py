@@ -18,7 +18,6 @@ __all__ = ["check_clusters", "check_columns", "check_idle", "check_readings", "c
 
 #: What may stand left of ~ for every score.
 _SCORES = ("rate", "value")
-_TAKEN = "columns taken by their names: "
 #: Columns that say what became of a trial or was asked of it, which are no kinds of clusters.
 _NO_CLUSTERS = frozenset({*GROUPS, *UNPOOLABLE, "status", "reason", "outcome", "stage", "duty",
                           "gold", "obligation", "repetition"})  # fmt: skip
@@ -30,12 +29,11 @@ def score_columns(notes: Iterable[str]) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> score_columns(["a.csv: columns taken by their names: unit = id, value = passed"])
+    >>> score_columns([Note("columns-guessed", "a.csv: value = passed", "passed")])
     ('passed',)
     """
-    parts = [part.partition(" = ") for note in notes if _TAKEN in note
-             for part in note.split(_TAKEN, maxsplit=1)[1].split(", ")]  # fmt: skip
-    return tuple(dict.fromkeys(name for role, _, name in parts if role in ("value", "outcome")))
+    guessed = (note for note in map(Note.of, notes) if note.code == "columns-guessed")
+    return tuple(dict.fromkeys(note.where for note in guessed if note.where))
 
 
 def check_score(formula: str, names: Iterable[str]) -> None:

@@ -318,7 +318,7 @@ def _as_notes(notes: Iterable[str]) -> tuple[Note, ...]:
 
 
 def _left_out(paired: PairedDifference) -> tuple[str, ...]:
-    return tuple(n for n in paired.notes if n.startswith("unpaired"))
+    return tuple(n for n in paired.notes if Note.of(n).code == "unpaired")
 
 
 def _paired(levels: Layout, asked: Ask) -> PairedDifference:

@@ -14,6 +14,7 @@ from simtrack.errors import DataError
 from simtrack.logs.decode import Decoded, decode_record
 from simtrack.logs.salvage import salvaged_json
 from simtrack.logs.source import MAPPED_BYTES, Source
+from simtrack.note import Note
 
 __all__ = ["Content", "Kind", "UnknownFormat", "look_at"]
 
@@ -190,7 +191,7 @@ def _salvaged(kind: Kind, data: bytes, label: str) -> Content:
     first = found if isinstance(found, dict) else found[0]
     keys = frozenset(first) if isinstance(first, dict) else frozenset()
     note = f"salvaged: the JSON breaks within {broken or 'what follows it'}; what is before is read"
-    return Content(kind, Source(whole), keys, (note,))
+    return Content(kind, Source(whole), keys, (Note("salvaged", note),))
 
 
 def _first_keys(source: Source, first: int) -> frozenset[str]:

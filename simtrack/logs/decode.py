@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from simtrack.errors import DataError
+from simtrack.note import Note
 
 __all__ = ["Decoded", "decode", "decode_record", "one_line", "scrub"]
 
@@ -31,7 +32,8 @@ class Decoded:
         r"""Say how many halves of surrogate pairs stand as text."""
         if not self.replaced:
             return []
-        return [f"{self.replaced} halves of surrogate pairs are written out, as \\udXXX"]
+        told = f"{self.replaced} halves of surrogate pairs are written out, as \\udXXX"
+        return [Note("surrogates", told, n=self.replaced)]
 
 
 def decode(data: bytes | bytearray, kind: type[T], label: str, seen: Decoded) -> T:

@@ -17,6 +17,7 @@ from simtrack.logs.content import UnknownFormat, look_at
 from simtrack.logs.decode import one_line
 from simtrack.logs.inspect.metrics import header_metric
 from simtrack.logs.paths import expand
+from simtrack.note import Note
 from simtrack.options import Detail
 from simtrack.records import Records, account
 
@@ -145,5 +146,5 @@ def _filled(name: str, log: inspect.InspectLog, records: Records) -> InventoryRo
         n("missing"),
         rate=float(scored.mean()) if scored.size else math.nan,
         header_rate=header,
-        notes=tuple(note.removeprefix(f"{name}: ") for note in records.notes),
+        notes=tuple(Note.of(note).bare(name) for note in records.notes),
     )

@@ -8,6 +8,7 @@ from typing import TypeVar
 from simtrack.counts import Loss
 from simtrack.errors import DataError
 from simtrack.logs.columns import listed
+from simtrack.note import Note
 
 __all__ = ["Span", "damage", "read_lines", "spans"]
 
@@ -87,4 +88,4 @@ def damage(
     what = f"{len(lines)} damaged lines were passed over ({listed(names, 5)})"
     loss = Loss("missing", len(lines), "damaged lines, passed over by salvage", where,
                 tuple(f"line {line}" for line in names))  # fmt: skip
-    return [loss], [f"salvaged: {what}: their records are counted as missing"]
+    return [loss], [Note("salvaged", f"salvaged: {what}: their records are counted as missing")]

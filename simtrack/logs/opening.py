@@ -12,6 +12,7 @@ from simtrack.logs.columns import listed
 from simtrack.logs.content import Content, UnknownFormat, look_at
 from simtrack.logs.formats import Request, reader_of
 from simtrack.logs.paths import refuse_no_file
+from simtrack.note import Note
 from simtrack.records import Records, Replies
 
 __all__ = [
@@ -163,7 +164,7 @@ def _opened(path: Path, label: str, request: Request, read: ReadAs[Found]) -> Fo
             raise
     except OSError as error:
         raise DataError(f"{label}: cannot be read: {error.strerror}.") from None
-    told = tuple(f"{label}: {note}" for note in content.notes)
+    told = tuple(Note.of(note).at(label) for note in content.notes)
     if not told:
         return found
     return with_records(found, lambda records: replace(records, notes=records.notes + told))

@@ -12,6 +12,7 @@ import numpy as np
 
 from simtrack.counts import group_rows
 from simtrack.logs.opening import Found
+from simtrack.note import Note
 from simtrack.records import Records, Replies
 
 __all__ = ["Part", "fullest", "once", "repeated_replies", "repeated_runs", "repeated_trials"]
@@ -72,7 +73,7 @@ class Part(Generic[Found]):
     @property
     def whole(self) -> bool:
         """Whether nothing had to be salvaged."""
-        return not any("salvaged: " in note for note in self.records.notes)
+        return not any(Note.of(note).code == "salvaged" for note in self.records.notes)
 
 
 def once(parts: Sequence[Part[Found]]) -> tuple[list[Part[Found]], list[str]]:

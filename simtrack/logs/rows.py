@@ -15,6 +15,7 @@ from simtrack.errors import DataError, InputError
 from simtrack.logs.columns import METRICS_MAX, Column, composed_notes, labels, listed, numbers
 from simtrack.logs.columns import label as as_label
 from simtrack.logs.score_values import ScoreReader
+from simtrack.note import Note
 from simtrack.options import Status
 from simtrack.records import Records
 
@@ -133,5 +134,5 @@ def rows_to_records(
         numeric,
         Losses.of(lost),
         kind=kind,
-        notes=tuple(f"{label}: {note}" for note in told),
+        notes=tuple(Note.of(note).at(label) for note in told),
     )

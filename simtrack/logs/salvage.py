@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 from simtrack.errors import DataError
 from simtrack.logs.columns import listed
 from simtrack.logs.zips import RATIO_MAX, TOTAL_FLOOR_BYTES, Archive, Member, shown
+from simtrack.note import Note
 
 __all__ = ["SalvagedArchive", "salvaged_json"]
 
@@ -150,7 +151,7 @@ class SalvagedArchive(Archive):
             )
         if self.skipped_bytes:
             notes.append(f"salvaged: {self.skipped_bytes} bytes belong to no whole member")
-        return notes
+        return [Note("salvaged", note) for note in notes]
 
     def _told_lost(self) -> str:
         if not self.lost:

@@ -23,6 +23,7 @@ from simtrack.logs.opening import look, promises_trials
 from simtrack.logs.paths import PathLike, expand, refuse_no_file, source_labels
 from simtrack.logs.repeats import Part
 from simtrack.logs.trials import is_trial_table
+from simtrack.note import Note
 from simtrack.options import LogState
 from simtrack.records import Account, Records, account
 
@@ -236,7 +237,7 @@ def _filled(name: str, form: str, records: Records) -> ScannedFile:
         metrics[0] if metrics else "",
         len(metrics),
         len(_of_metric(records, metrics[0] if metrics else "")),
-        notes=tuple(note.removeprefix(f"{name}: ") for note in records.notes),
+        notes=tuple(Note.of(note).bare(name) for note in records.notes),
     )
     if row.kind == "aggregate":
         return row

@@ -15,6 +15,7 @@ from simtrack.files import write_text, write_with
 from simtrack.logs.inspect import inspect_text
 from simtrack.logs.tables.marked import guarded
 from simtrack.logs.tables.roles import MARKER
+from simtrack.note import Note
 from simtrack.records import Records
 
 __all__ = ["TRIAL_SUFFIXES", "is_trial_table", "trials_text", "write_inspect", "write_trials"]
@@ -160,7 +161,8 @@ def _about(records: Records) -> dict[str, Any]:
     about |= {"levels": odd} if odd else {}
     about |= {"parents": dict(records.parents)} if records.parents else {}
     about |= {"kind": records.kind} if records.kind != "trial" else {}
-    return about | ({"notes": list(records.notes)} if records.notes else {})
+    notes = [note.to_dict() if note.code else note for note in map(Note.of, records.notes)]
+    return about | ({"notes": notes} if notes else {})
 
 
 def _natural(factor: Factor) -> bool:

@@ -15,6 +15,7 @@ from simtrack.counts import Counts
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.inference import clopper_pearson
+from simtrack.note import Note
 from simtrack.options import Alternative, Computation, Guarantee, choice
 from simtrack.planning.exact import exact_tally
 from simtrack.planning.goals import Differs, Goal
@@ -310,7 +311,8 @@ def _notes(question: Question, found: Tally, share: float | None, exact: bool) -
         lines.append("the estimand is not defined under this agent: no coverage and no bias")
     error = None if exact else simulation_error(found)
     if error is not None and question.decided_at is None and error > question.mcse:
-        lines.append(f"stopped at max_draws before the Monte Carlo error was {question.mcse:g}")
+        told = f"stopped at max_draws before the Monte Carlo error was {question.mcse:g}"
+        lines.append(Note("draws-exhausted", told))
     return tuple(lines)
 
 

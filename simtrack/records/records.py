@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from simtrack.counts import Counts, Factor, Losses, Sums
 from simtrack.errors import InputError
+from simtrack.note import Note
 from simtrack.options import MissingCluster, Status, choice
 from simtrack.records.plain_columns import as_labels, as_list, as_numbers, is_numeric
 
@@ -39,7 +40,8 @@ class Records:
     kind : str
         What a row is: "trial", "checkpoint", "clause" or "episode".
     notes : tuple of str
-        What the reader of the source should be told, one line each.
+        What the reader of the source should be told, one line each. Texts become a `Note`
+        without a code; a `Note` stays as it is.
 
     Examples
     --------
@@ -57,7 +59,7 @@ class Records:
 
     def __post_init__(self) -> None:
         # Labels that notes quote may hold line breaks; a note is one line.
-        object.__setattr__(self, "notes", tuple(" ".join(note.split()) for note in self.notes))
+        object.__setattr__(self, "notes", tuple(map(Note.of, self.notes)))
         lengths = {name: len(factor) for name, factor in self.factors.items()}
         lengths |= {name: number.size for name, number in self.numbers.items()}
         if len(set(lengths.values())) > 1:

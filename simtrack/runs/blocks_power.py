@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.errors import DataError
+from simtrack.note import Note
 from simtrack.options import ExecutorName, ProgressStyle
 from simtrack.planning import (
     Exactness,
@@ -204,7 +205,7 @@ def _answered(question: Question, found: Blocks) -> Power:
     power = power_of(question, Tally.total(tallies_of(found.arrays)))
     if found.stopped != "max-seconds":
         return power
-    notes = [note for note in power.notes if "max_draws" not in note]
+    notes = [note for note in power.notes if Note.of(note).code != "draws-exhausted"]
     notes.append(
         f"stopped by max_seconds after {power.n_draws:,} of at most {question.max_draws:,} studies"
     )

@@ -68,7 +68,7 @@ TRAITS = [
     ("tokens", (0, 3, 184), {"sample": USAGE}),
     ("null", (0, 3, 206), {"value": None}),
     ("google tokens", (0, 3, 245), {"model": "google/gemini-3-pro", "sample": USAGE}),
-    ("scored errors", (0, 3, 217), {"sample": {"error": {"message": "x"}}}),
+    ("scored-errors", (0, 3, 217), {"sample": {"error": {"message": "x"}}}),
     ("nested", (0, 3, 253), {"value": {"a": 1, "b": 0}}),
 ]
 

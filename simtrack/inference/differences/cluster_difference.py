@@ -12,6 +12,7 @@ from simtrack.inference.differences.two_rates import Two, TwoRates, compared, tw
 from simtrack.inference.intervals import open_ended, t_criticals
 from simtrack.inference.numerics.special import t_cdf
 from simtrack.inference.rates.clustered import effective_size
+from simtrack.note import Note
 from simtrack.options import Side
 
 __all__ = [
@@ -30,7 +31,7 @@ ROUNDING = 1e-12
 Floats = NDArray[np.float64]
 
 
-def assumed_variances(two: Two, icc: float | None) -> tuple[Floats, tuple[str, ...]]:
+def assumed_variances(two: Two, icc: float | None) -> tuple[Floats, tuple[Note, ...]]:
     """How far may each pooled rate be off, as a variance; and what had to be assumed?
 
     The linearised clustered variance; where clusters show no spread, p(1-p) over the effective
@@ -40,14 +41,12 @@ def assumed_variances(two: Two, icc: float | None) -> tuple[Floats, tuple[str, .
     size = effective_size(two.totals, icc=icc, rates=two.rates)
     p, flat = two.rates.rate, two.rates.no_spread
     variances = np.where(flat, p * (1.0 - p) / size.trials, two.rates.clustered_se**2)
-    notes: list[str] = []
+    notes: list[Note] = []
     for name, lines, same, rate in zip(("first", "second"), size.notes, flat, p, strict=True):
-        skipped = "clusters differ less than chance"
-        notes.extend(f"{name}: {line}" for line in lines if not line.startswith(skipped))
+        notes.extend(line.at(name) for line in lines if line.code != "less-than-chance")
         if same and rate in {0.0, 1.0}:
-            notes.append(
-                f"{name}: a rate of {rate:g} adds no variance, so the interval is too narrow"
-            )
+            told = f"a rate of {rate:g} adds no variance, so the interval is too narrow"
+            notes.append(Note("no-variance", told).at(name))
     return variances, tuple(notes)
 
 
@@ -162,11 +161,13 @@ def cluster_difference(
         pvalue = 2.0 * t_cdf(-abs(gap) / se, df)
         low, high = max(gap - half, -1.0), min(gap + half, 1.0)
         if gap - half < -1.0 or gap + half > 1.0:
-            notes = (*notes, "the interval is cut off where a difference of rates ends")
+            told = "the interval is cut off where a difference of rates ends"
+            notes = (*notes, Note("cut-off", told))
         least, most = open_ended(np.array(low), np.array(high), side, (-1.0, 1.0))
         low, high = float(least), float(most)
     elif se == 0.0:
-        notes = (*notes, "no interval: no spread, so its width would be 0; use newcombe-clustered")
+        told = "no interval: no spread, so its width would be 0; use newcombe-clustered"
+        notes = (*notes, Note("no-interval", told))
     name = "cluster t on pooled rates"
     return compared(
         two, "difference", low, high, level, side, name, notes, se=se, df=df, pvalue=pvalue

@@ -19,6 +19,7 @@ from simtrack.inference.differences.two_rates import TwoRates, compared, from_co
 from simtrack.inference.intervals import normal_critical, open_ended, t_criticals
 from simtrack.inference.numerics.special import t_cdf
 from simtrack.inference.rates.binomial import checked_counts
+from simtrack.note import Note
 from simtrack.options import Side
 
 __all__ = ["cluster_ratio", "katz", "katz_pooled"]
@@ -130,7 +131,8 @@ def cluster_ratio(
     se = df = low = high = pvalue = math.nan
     if (two.n > 0.0).all() and not np.isnan(variances).any():
         if (p == 0.0).any():
-            notes = (*notes, _REFUSED.format("a rate of 0 has no logarithm"))
+            told = _REFUSED.format("a rate of 0 has no logarithm")
+            notes = (*notes, Note("no-interval", told))
         else:
             parts = variances / p**2
             square = float(parts.sum()) - 2.0 * covariance(two) / float(p[0] * p[1])
@@ -143,6 +145,7 @@ def cluster_ratio(
         low, high = (float(e) for e in open_ended(least, most, side, (0.0, math.inf)))
         pvalue = 2.0 * t_cdf(-abs(centre) / se, df)
     elif se == 0.0:
-        notes = (*notes, _REFUSED.format("no spread between clusters, so its width would be 0"))
+        told = _REFUSED.format("no spread between clusters, so its width would be 0")
+        notes = (*notes, Note("no-interval", told))
     name = "cluster t on the log ratio"
     return compared(two, "ratio", low, high, level, side, name, notes, se=se, df=df, pvalue=pvalue)

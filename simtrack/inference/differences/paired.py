@@ -13,6 +13,7 @@ from simtrack.errors import InputError
 from simtrack.inference.exact.signflip import SignFlip, sign_flip
 from simtrack.inference.numerics.special import t_cdf, t_critical
 from simtrack.inference.rates.clustered import clustered_rates
+from simtrack.note import Note
 from simtrack.options import Computation, Guarantee
 from simtrack.validate import open_unit
 
@@ -158,12 +159,14 @@ def _pairing_notes(
     counts: tuple[int, int, int], first: tuple[str, ...], second: tuple[str, ...]
 ) -> tuple[str, ...]:
     _, only_first, only_second = counts
-    if only_first + only_second == 0:
+    lone = only_first + only_second
+    if lone == 0:
         return ()
-    return (
-        f"unpaired clusters left out: {only_first + only_second} "
-        f"({only_first} only in {'/'.join(first)}, {only_second} only in {'/'.join(second)})",
+    told = (
+        f"unpaired clusters left out: {lone} "
+        f"({only_first} only in {'/'.join(first)}, {only_second} only in {'/'.join(second)})"
     )
+    return (Note("unpaired", told, n=lone),)
 
 
 def _exact_differences(

@@ -11,6 +11,7 @@ from simtrack.inference.differences.two_rates import Two, TwoRates, compared, tw
 from simtrack.inference.intervals import normal_critical, open_ended
 from simtrack.inference.numerics.roots import turning_point
 from simtrack.inference.rates.binomial import checked_counts
+from simtrack.note import Note
 from simtrack.options import Side
 
 __all__ = ["joint_counts", "tango", "tango_pairs"]
@@ -73,7 +74,8 @@ def joint_counts(
         float(((1.0 - a) * (1.0 - b)).sum()),
     )
     dropped = int((np.any(bottom > 0.0, axis=1) & ~both).sum())
-    notes = (f"unpaired clusters left out: {dropped}",) if dropped else ()
+    told = Note("unpaired", f"unpaired clusters left out: {dropped}", n=dropped)
+    notes = (told,) if dropped else ()
     return two_columns(kept, 0, 1), cells, notes
 
 

@@ -14,6 +14,7 @@ from simtrack.counts import Totals
 from simtrack.errors import InputError
 from simtrack.inference.rates.clustered import ClusteredRates, clustered_rates
 from simtrack.inference.rates.pooled import independence_notes
+from simtrack.note import Note
 from simtrack.options import Computation, Guarantee, Side
 
 __all__ = ["Measure", "Two", "TwoRates", "compared", "from_counts", "named", "two_columns"]
@@ -164,7 +165,7 @@ def two_columns(totals: Totals, first: int, second: int) -> Two:
 def named(notes: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """Put the name of the condition before each note of the two."""
     return tuple(
-        f"{name}: {line}"
+        Note.of(line).at(name)
         for name, lines in zip(("first", "second"), notes, strict=True)
         for line in lines
     )

@@ -14,6 +14,7 @@ from simtrack.counts import Totals
 from simtrack.errors import InputError
 from simtrack.inference.exact.exact_test import ExactTest, fair_coin_tail, sides_of
 from simtrack.inference.exact.signflip import SignFlip, sign_flip
+from simtrack.note import Note
 from simtrack.options import Alternative, choice
 from simtrack.validate import integer
 
@@ -127,7 +128,8 @@ def mcnemar_totals(
     b = int(((top[:, 0] == 1) & (top[:, 1] == 0)).sum())
     c = int(((top[:, 0] == 0) & (top[:, 1] == 1)).sum())
     left_out = int(((totals.denominator[:, [first, second]] > 0).sum(axis=1) == 1).sum())
-    notes = (f"unpaired units left out: {left_out}",) if left_out else ()
+    told = Note("unpaired", f"unpaired units left out: {left_out}", n=left_out)
+    notes = (told,) if left_out else ()
     return _of_counts(b, c, alternative, is_midp, notes)
 
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simtrack.counts import Totals
 from simtrack.errors import InputError
+from simtrack.note import Note
 from simtrack.options import Computation, Guarantee
 from simtrack.validate import real
 
@@ -53,7 +54,7 @@ class ClusteredRates:
         Intracluster correlation by analysis of variance; may be negative.
     no_spread : bool array
         Every cluster has the same rate, so the data cannot say how much clusters differ.
-    notes : tuple of tuples of str
+    notes : tuple of tuples of Note
         For each condition, why a value is missing or how to take it.
     """
 
@@ -66,7 +67,7 @@ class ClusteredRates:
     effective_n: Floats
     icc: Floats
     no_spread: NDArray[np.bool_]
-    notes: tuple[tuple[str, ...], ...]
+    notes: tuple[tuple[Note, ...], ...]
     computation: Computation = "closed-form"
     guarantee: Guarantee = "asymptotic"
 
@@ -172,22 +173,25 @@ def _notes(
     naive: Floats,
     no_spread: NDArray[np.bool_],
     icc: Floats,
-) -> tuple[tuple[str, ...], ...]:
-    found: list[tuple[str, ...]] = []
+) -> tuple[tuple[Note, ...], ...]:
+    found: list[tuple[Note, ...]] = []
     for g, trials, se, flat, rho in zip(groups, n, naive, no_spread, icc, strict=True):
         lines = []
         if g == 0:
-            lines.append("no trial: nothing is defined")
+            lines.append(Note("no-trial", "no trial: nothing is defined"))
         elif trials < 2:
-            lines.append("one trial: no standard error is defined")
+            lines.append(Note("one-trial", "one trial: no standard error is defined"))
         elif g == 1:
-            lines.append("one cluster: no clustered standard error is defined")
+            told = "one cluster: no clustered standard error is defined"
+            lines.append(Note("one-cluster", told))
         if flat:
             what = "all scores are equal" if se == 0 else "all clusters have the same rate"
-            lines.append(f"{what}: the clustered standard error of 0 is no sign of precision")
+            told = f"{what}: the clustered standard error of 0 is no sign of precision"
+            lines.append(Note("no-spread", told))
         if g > 1 and np.isnan(rho):
             why = "one trial a cluster" if trials == g else "no spread in the scores"
-            lines.append(f"the intracluster correlation is not defined ({why})")
+            told = f"the intracluster correlation is not defined ({why})"
+            lines.append(Note("icc-undefined", told))
         found.append(tuple(lines))
     return tuple(found)
 
@@ -221,14 +225,14 @@ class EffectiveSize:
     df : float64 array, shape (conditions,)
         G - 1, with the guard (Σm)²/Σm² - 1, which is G - 1 for clusters of one size; NaN with fewer
         than two clusters.
-    notes : tuple of tuples of str
+    notes : tuple of tuples of Note
         For each condition, what was assumed, and why something is missing.
     """
 
     rates: ClusteredRates
     trials: Floats
     df: Floats
-    notes: tuple[tuple[str, ...], ...]
+    notes: tuple[tuple[Note, ...], ...]
 
 
 def effective_size(
@@ -318,12 +322,13 @@ def _notes_of_effective(
     icc: float | None,
     floored: NDArray[np.bool_],
     share: Floats,
-) -> tuple[tuple[str, ...], ...]:
-    notes: list[tuple[str, ...]] = []
+) -> tuple[tuple[Note, ...], ...]:
+    notes: list[tuple[Note, ...]] = []
     for k, groups in enumerate(found.clusters.tolist()):
         lines = list(found.notes[k])
         if groups == 1:
-            lines.append("no interval: one cluster cannot say how much clusters differ")
+            told = "no interval: one cluster cannot say how much clusters differ"
+            lines.append(Note("one-cluster", told))
         elif floored[k] and inflation[k] > 1.0 + 1e-9:
             source = (
                 f"assumed ICC {ASSUMED_ICC:g} (--icc changes it)"
@@ -331,18 +336,21 @@ def _notes_of_effective(
                 else f"given ICC {icc:g}"
             )
             least = "" if found.no_spread[k] else "at least "
-            lines.append(
+            told = (
                 f"effective n from the {source}: design effect {least}{inflation[k]:.3g}, since "
                 "too few clusters show the rarer outcome to tell how much they differ"
             )
+            lines.append(Note("assumed-icc" if icc is None else "given-icc", told))
         elif found.design_effect[k] < 1.0 - 1e-9 and groups < found.n[k]:
-            lines.append(
+            told = (
                 "clusters differ less than chance would have it: the naive standard error is used"
             )
+            lines.append(Note("less-than-chance", told))
         if groups > 1 and share[k] > LARGE_SHARE and share[k] * groups > 1.5:
-            lines.append(
+            told = (
                 f"one cluster holds {share[k]:.0%} of the trials: the interval is wide because it "
                 "is little more than one cluster"
             )
+            lines.append(Note("large-cluster", told))
         notes.append(tuple(lines))
     return tuple(notes)

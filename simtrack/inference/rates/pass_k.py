@@ -14,6 +14,7 @@ from simtrack.counts import Factor, Totals, natural_order
 from simtrack.errors import InputError
 from simtrack.inference.rates.cluster_t import cluster_t
 from simtrack.inference.rates.wilson import wilson_clustered
+from simtrack.note import Note
 from simtrack.options import Computation, Guarantee, choice
 from simtrack.validate import integer, open_unit
 
@@ -240,7 +241,7 @@ def _short_note(short: Sequence[str], tasks: int, k: int) -> tuple[str, ...]:
 
 def _renamed(notes: Sequence[str]) -> tuple[str, ...]:
     # Each task is one score here, so what is said of trials is meant of tasks.
-    told = (note for note in notes if "intracluster correlation" not in note)
+    told = (note for note in notes if Note.of(note).code != "icc-undefined")
     return tuple(note.replace("trial", "task") for note in told)
 
 

@@ -15,16 +15,13 @@ import numpy as np
 
 from simtrack.logs.inspect.fields import Header
 from simtrack.logs.score_values import NAN, NULL
+from simtrack.note import Note
 from simtrack.records import Records
 
 __all__ = ["CHANGES", "Change", "touches", "traits_of", "version_of"]
 
-#: What the reader's notes say of a log, and the trait that this is.
-_TOLD = {
-    "superseded": "superseded",
-    "surrogate": "surrogates",
-    "score_on_error": "scored errors",
-}
+#: The traits that are codes of the reader's notes.
+_TOLD = frozenset({"superseded", "surrogates", "scored-errors"})
 _GRADED = ("model_graded_qa", "model_graded_fact")
 
 
@@ -84,7 +81,7 @@ CHANGES: tuple[Change, ...] = (
            trait="google tokens"),
     Change((0, 3, 212), "delimiters within what a judge is shown are defused", _GRADED),
     Change((0, 3, 217), "errored samples may carry scores (score_on_error)",
-           trait="scored errors"),
+           trait="scored-errors"),
     Change((0, 3, 221), "pass_at of too few epochs is NaN, before it was 1", trait="pass_at"),
     Change((0, 3, 221), "match no longer finds a number within the digits of another", ("match",)),
     Change((0, 3, 221), "choices may be lower case and the last answer counts",
@@ -128,10 +125,7 @@ def traits_of(header: Header, notes: Iterable[str], records: Records) -> frozens
         found |= {"tokens", "google tokens"} if google else {"tokens"}
     metrics = records.factors["metric"].levels if "metric" in records.factors else ()
     found |= {"nested"} if any("." in metric for metric in metrics) else set()
-    told = " ".join(notes)
-    for words, trait in _TOLD.items():
-        found |= {trait} if words in told else set()
-    return frozenset(found)
+    return frozenset(found | ({Note.of(note).code for note in notes} & _TOLD))
 
 
 def touches(change: Change, metrics: Iterable[str]) -> bool:

@@ -18,6 +18,7 @@ from simtrack.logs.inspect.changes import version_of
 from simtrack.logs.inspect.fields import Header, JsonLog, Sample
 from simtrack.logs.salvage import SalvagedArchive
 from simtrack.logs.zips import Archive, shown
+from simtrack.note import Note
 from simtrack.options import Detail
 
 __all__ = ["InspectLog", "open_archive", "open_object"]
@@ -145,7 +146,9 @@ def _log(
     # Ids are told apart as they are written: those that NFC makes equal are two samples still.
     last = {(s.id if isinstance(s.id, str) else as_label(s.id), s.epoch): s for s in listed}
     if len(last) < len(listed):
-        notes.append(f"{len(listed) - len(last)} older readings of a sample were superseded")
+        older = len(listed) - len(last)
+        told = f"{older} older readings of a sample were superseded"
+        notes.append(Note("superseded", told, n=older))
     kinds = {type(s.id) for s in listed}
     if len(kinds) > 1:
         notes.append("sample ids are partly numbers and partly text; both become text")

@@ -30,6 +30,7 @@ from simtrack.logs.inspect.columns import (
 from simtrack.logs.inspect.metrics import ABSENT, metric_columns
 from simtrack.logs.inspect.source import InspectLog
 from simtrack.logs.score_values import NON_FINITE, NULL, ScoreReader
+from simtrack.note import Note
 from simtrack.options import Status
 from simtrack.records import Records
 
@@ -98,7 +99,9 @@ def to_records(
     notes = [*log.notes, *_notes(log, columns, fates, plan.planned), *left_out, *reader.notes()]
     notes += plan.notes
     notes += composed_notes({"unit": [s.id for s in log.samples], **own})
-    return Records(factors, numeric, losses, notes=tuple(f"{log.label}: {note}" for note in notes))
+    return Records(
+        factors, numeric, losses, notes=tuple(Note.of(note).at(log.label) for note in notes)
+    )
 
 
 def _losses(
@@ -202,7 +205,8 @@ def _notes(
         notes.append("the log is marked as invalidated")
     both = sum(1 for s in log.samples if error_text(s) is not None and (s.scores or s.score))
     if both:
-        notes.append(f"{both} errored samples carry scores (score_on_error), which do not count")
+        told = f"{both} errored samples carry scores (score_on_error), which do not count"
+        notes.append(Note("scored-errors", told, n=both))
     fallen = sum(
         1 for s in log.samples if isinstance(s.model_fallbacks, list) and s.model_fallbacks
     )

@@ -21,6 +21,7 @@ from simtrack.logs.decode import one_line
 from simtrack.logs.rows import choose_metrics
 from simtrack.logs.tables.cells import Cells
 from simtrack.logs.tables.roles import MARKER
+from simtrack.note import Note
 from simtrack.records import Records
 
 __all__ = ["GUARD", "guarded", "is_marked", "read_marked", "unguarded"]
@@ -83,6 +84,15 @@ TRIAL, _LOSS, _TABLE = "trial", '{"loss":', '{"table":'
 _Count = Annotated[int, msgspec.Meta(ge=0, le=10**15)]
 
 
+class _NoteRow(msgspec.Struct):
+    """What the table says of a note that has a code."""
+
+    code: str
+    text: str
+    where: str = ""
+    n: _Count = 0
+
+
 class _About(msgspec.Struct):
     """What the last row says of the table."""
 
@@ -93,7 +103,7 @@ class _About(msgspec.Struct):
     levels: dict[str, list[str]] = {}
     parents: dict[str, str] = {}
     kind: str = "trial"
-    notes: list[str] = []
+    notes: list[str | _NoteRow] = []
 
 
 class _LossRow(msgspec.Struct):
@@ -148,7 +158,7 @@ def read_marked(
     }
     numbers = {name: _numbers(cells[name], name, label) for name in about.numbers}
     losses = Losses(tuple(_loss(mark, label) for mark in lost))
-    notes = tuple(about.notes)
+    notes = tuple(_note(note) for note in about.notes)
     records = Records(factors, numbers, losses, about.parents, about.kind, notes)
     records = _mapped(records, map or {}, label)
     if metric is None:
@@ -160,6 +170,12 @@ def read_marked(
 _CURE = (
     "Write it anew with simtrack ingest, or drop the column simtrack_trials to read what is left."
 )
+
+
+def _note(found: str | _NoteRow) -> Note:
+    if isinstance(found, str):
+        return Note.of(found)
+    return Note(found.code, found.text, found.where, found.n)
 
 
 def _about(marks: Sequence[Any], label: str) -> _About:

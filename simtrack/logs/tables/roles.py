@@ -12,6 +12,7 @@ from simtrack.logs.columns import LABEL_COLUMNS_MAX, RESERVED, listed
 from simtrack.logs.content import UnknownFormat
 from simtrack.logs.tables.cells import LABEL_MAX_CHARACTERS, Cells
 from simtrack.logs.tables.skipped import Skipped
+from simtrack.note import Note
 
 __all__ = ["GUESSES", "LABEL_MAX_CHARACTERS", "USUAL", "assign_roles"]
 
@@ -104,8 +105,14 @@ def _guess(label: str, names: Sequence[str], roles: dict[str, str]) -> list[str]
             )
         elif fits:
             unclear.append(f"{role} could be {' or '.join(fits)}")
-    notes = [f"columns taken by their names: {', '.join(guessed)}"] if guessed else []
-    return notes + ([f"not guessed: {'; '.join(unclear)}"] if unclear else [])
+    notes: list[str] = []
+    if guessed:
+        score = roles.get("value", roles.get("outcome", ""))
+        told = f"columns taken by their names: {', '.join(guessed)}"
+        notes.append(Note("columns-guessed", told, score))
+    if unclear:
+        notes.append(Note("not-guessed", f"not guessed: {'; '.join(unclear)}"))
+    return notes
 
 
 def _keep_others(columns: Mapping[str, Sequence[Any]], roles: dict[str, str]) -> list[str]:

@@ -18,6 +18,7 @@ from simtrack.logs.tables.cells import Cells
 from simtrack.logs.tables.marked import is_marked, read_marked
 from simtrack.logs.tables.roles import assign_roles
 from simtrack.logs.tables.skipped import Skipped
+from simtrack.note import Note
 from simtrack.options import Status
 from simtrack.records import Records
 
@@ -110,7 +111,7 @@ def to_records(
         factors,
         numeric,
         table.losses,
-        notes=tuple(f"{table.label}: {note}" for note in (*table.notes, *notes)),
+        notes=tuple(Note.of(note).at(table.label) for note in (*table.notes, *notes)),
     )
 
 
