@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.analysis.crossing import group_codes, lies_within
-from simtrack.analysis.scope import IDENTITY, OF_TRIALS, REPETITION, Scope
+from simtrack.analysis.scope import OF_TRIALS, REPETITION, Scope
 from simtrack.note import Note
-from simtrack.records import Records, scored_rows
+from simtrack.records import IDENTITY, Records, scored_rows
 
 __all__ = ["cautions_of_arms", "cautions_of_table"]
 

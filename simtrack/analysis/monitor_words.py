@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.analysis.crossing import group_codes
-from simtrack.analysis.scope import IDENTITY, Scope, differing
+from simtrack.analysis.scope import Scope, differing
 from simtrack.errors import InputError
 from simtrack.note import Note
-from simtrack.records import Records
+from simtrack.records import IDENTITY, Records
 
 __all__ = ["REPEATED", "ROW", "assumed", "said_order", "taken_together"]
 

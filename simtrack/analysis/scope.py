@@ -22,9 +22,9 @@ from simtrack.counts import NO_LABEL, Factor, Losses
 from simtrack.errors import DataError, InputError
 from simtrack.note import Note
 from simtrack.options import Status
-from simtrack.records import Records, account
+from simtrack.records import IDENTITY, Records, account
 
-__all__ = ["ALIASES", "GROUPS", "IDENTITY", "OF_TRIALS", "REPETITION", "UNNAMED", "Scope",
+__all__ = ["ALIASES", "GROUPS", "OF_TRIALS", "REPETITION", "UNNAMED", "Scope",
            "default_cluster", "differing", "factor_of", "find_factor", "has_metrics",
            "selected"]  # fmt: skip
 
@@ -35,8 +35,6 @@ ALIASES = {"id": "unit", "sample": "unit", "item": "unit", "epoch": "repetition"
 UNNAMED = "(no metric)"
 #: Grouped by, where a table has several levels and nothing was asked for.
 GROUPS = ("task", "model", "arm", "source")
-#: Columns that are part of an id: equal ids under two of their levels are different units.
-IDENTITY = ("task", "dataset", "benchmark", "suite", "scenario")
 #: Columns that tell repetitions of one trial apart, under one condition.
 REPETITION = ("repetition", "epoch", "trial", "seed", "replicate", "repeat", "run", "source")
 #: Columns that say what became of a trial, or how it was read: nothing that can be sampled.

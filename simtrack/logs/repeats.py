@@ -13,13 +13,14 @@ import numpy as np
 from simtrack.counts import group_rows
 from simtrack.logs.opening import Found
 from simtrack.note import Note
-from simtrack.records import Records, Replies
+from simtrack.records import IDENTITY, Records, Replies
 
 __all__ = ["Part", "fullest", "once", "repeated_replies", "repeated_runs", "repeated_trials"]
 
 #: Two rows that agree in all of these are one trial, counted twice.
-_TELLS_APART = ("task", "model", "solver", "arm", "metric", "view", "clause", "gate", "depth",
-                "trajectory", "turn", "unit", "repetition")  # fmt: skip
+_TELLS_APART = (*IDENTITY, "model", "solver", "arm", "metric", "view", "clause", "gate", "depth",
+                "trajectory", "turn", "prompt", "template", "variant", "perturbation", "split",
+                "subset", "language", "temperature", "seed", "unit", "repetition")  # fmt: skip
 #: Labels that a file gives to all its replies, and those that say what became of one.
 _NO_NAMES = frozenset({"source", "run", "task_id", "status", "reason", "limit", "ended"})
 _SHOWN = 4

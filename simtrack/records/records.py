@@ -18,7 +18,10 @@ from simtrack.records.plain_columns import as_labels, as_list, as_numbers, is_nu
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Records"]
+__all__ = ["IDENTITY", "Records"]
+
+#: Columns that are part of an id: equal ids under two of their levels are different units.
+IDENTITY = ("task", "dataset", "benchmark", "suite", "scenario")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -188,6 +188,17 @@ def test_a_repeated_trial_in_a_table_is_noted(tmp_path):
     assert any("1 trial repeats another in unit, repetition" in note for note in notes)
 
 
+@pytest.mark.parametrize("column", ["scenario", "dataset", "prompt", "seed"])
+def test_trials_that_a_column_tells_apart_are_no_repeats(tmp_path, column):
+    rows = [f"{level},{q},1,{k % 2}" for level in ("s0", "s1") for k, q in enumerate("abc")]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join([f"{column},unit,epoch,value", *rows]) + "\n")
+    assert not any("repeat" in note for note in read_logs(path).notes)
+    path.write_text("\n".join([f"{column},unit,epoch,value", *rows, rows[4]]) + "\n")
+    told = f"1 trial repeats another in {column}, unit, repetition and counts again"
+    assert any(f"{told} (first: {column}=s1" in note for note in read_logs(path).notes)
+
+
 def test_settings_beside_logs_are_no_tables_and_are_told(tmp_path):
     (tmp_path / "a.csv").write_text("task,passed\na,1\nb,0\n", encoding="utf-8")
     (tmp_path / "p.toml").write_text("# a, comment\nencoding = 1\n", encoding="utf-8")

@@ -181,7 +181,7 @@ def test_a_log_read_twice_and_a_retry_are_noted(fixtures, tmp_path):
     records = read_logs(both)
     assert len(records) == 72
     assert "is in 2 files (stage_reports.eval, stage_reports.json)" in records.notes[-2]
-    assert records.notes[-1].startswith("36 trials repeat another in task, model, metric, unit")
+    assert records.notes[-1].startswith("36 trials repeat another in task, scenario, model, metric")
     log = json.loads(both[1].read_text())
     log["eval"]["eval_id"] = "another"
     (tmp_path / "retry.json").write_text(json.dumps(log))
