@@ -5,6 +5,10 @@ from ._version import __version__ as __version__
 from .analysis import analyses as analyses
 from .analysis import compare as compare
 from .analysis import estimate as estimate
+from .analysis import score as score
+from .analysis import test as test
+from .analysis.fit import fit as fit
+from .analysis.monitor import monitor as monitor
 from .counts import Counts as Counts
 from .counts import Factor as Factor
 from .counts import Losses as Losses
@@ -13,6 +17,7 @@ from .counts import Totals as Totals
 from .design import Design as Design
 from .estimands import Contrast as Contrast
 from .estimands import Estimand as Estimand
+from .logs import from_frame as from_frame
 from .logs import read_log as read_log
 from .logs import read_logs as read_logs
 from .planning import plan as plan

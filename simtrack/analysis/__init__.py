@@ -1,7 +1,6 @@
 """The verbs: estimate a rate, compare two levels, test a family of groups."""
 
 from simtrack.analysis import analyses
-from simtrack.analysis.compare import Comparison, compare
 from simtrack.analysis.estimate import Estimate, Estimates, estimate
 from simtrack.analysis.families import TestFamily, TestRow
 from simtrack.analysis.methods import METHODS, Method
@@ -9,13 +8,12 @@ from simtrack.analysis.missing import totals_under_policy
 from simtrack.analysis.named import ANALYSES, Analysis, register_analysis
 from simtrack.analysis.score import Score, score
 from simtrack.analysis.sensitivity import PolicyRate, Sensitivity, SensitivityRow, sensitivity
-from simtrack.analysis.testing import test_levels
+from simtrack.analysis.testing import compare, test
 
 __all__ = [
     "ANALYSES",
     "METHODS",
     "Analysis",
-    "Comparison",
     "Estimate",
     "Estimates",
     "Method",
@@ -31,6 +29,6 @@ __all__ = [
     "register_analysis",
     "score",
     "sensitivity",
-    "test_levels",
+    "test",
     "totals_under_policy",
 ]

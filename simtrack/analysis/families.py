@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from simtrack.answer import Answer
 from simtrack.counts import Loss
+from simtrack.errors import InputError
 from simtrack.options import Alternative
 
 if TYPE_CHECKING:
@@ -102,6 +103,13 @@ class TestFamily:
     losses: tuple[Loss, ...] = ()
     notes: tuple[str, ...] = ()
 
+    @property
+    def answer(self) -> Answer:
+        """The answer, where there is one hypothesis."""
+        if len(self.rows) != 1:
+            raise InputError("rows", "one, to have one answer", len(self.rows))
+        return self.rows[0].answer
+
     def to_dict(self) -> dict[str, object]:
         """Give plain values for JSON."""
         head = {name: getattr(self, name) for name in _HEAD}
@@ -135,6 +143,9 @@ class TestFamily:
         )
 
 
+#: What paired methods say beside the difference.
+_EXTRA = ("se", "t_low", "t_high", "pooled_difference", "pooled_se", "unpaired_se", "rate_a",
+          "rate_b", "only_a", "only_b")  # fmt: skip
 _HEAD = ("factor", "a", "b", "cluster", "method", "alternative", "level", "adjust", "controls")
 
 
@@ -147,6 +158,7 @@ def _plain_row(by: Sequence[str], row: TestRow) -> dict[str, object]:
         "mcse": v.extra.get("mcse"), "computation": v.computation, "guarantee": v.guarantee,
         "notes": list(v.notes), "pvalue_exact": _text(v.exact),
     }  # fmt: skip
+    own |= {n: v.extra[n] for n in _EXTRA if n in v.extra}
     counts = {n: getattr(row, n) for n in ("clusters", "trials_a", "trials_b", "unpaired")}
     labels: Mapping[str, str] = dict(zip(by, row.labels, strict=True))
     return {"labels": labels} | counts | own | {"adjusted": row.adjusted, "family": row.family}

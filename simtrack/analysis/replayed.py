@@ -8,10 +8,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from simtrack.analysis.compare import Comparison, compare
 from simtrack.analysis.estimate import estimate
+from simtrack.analysis.families import TestFamily
 from simtrack.analysis.scope import default_cluster, differing, find_factor
 from simtrack.analysis.score import account_rows
+from simtrack.analysis.testing import compare
 from simtrack.counts import Counts
 from simtrack.errors import DataError, InputError
 from simtrack.estimands import Estimand, where
@@ -53,7 +54,7 @@ class GateComparison:
     """Do sessions of one group finish their task more often under one gate than another?"""
 
     labels: tuple[str, ...]
-    comparison: Comparison | None
+    comparison: TestFamily | None
     notes: tuple[str, ...] = ()
 
 
@@ -224,7 +225,7 @@ def _compared(
         try:
             made = compare(part, a, b, factor="gate", estimand="task_success", cluster=unit,
                            level=level, missing_cluster=missing_cluster)  # fmt: skip
-            out.append(GateComparison(labels, made, made.notes))
+            out.append(GateComparison(labels, made, made.answer.notes))
         except DataError as error:
             out.append(GateComparison(labels, None, (str(error),)))
     return tuple(out)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simtrack.analysis.compare import Comparison, compare
+from simtrack.analysis.families import TestFamily
 from simtrack.analysis.scheme_score import score_replies
+from simtrack.analysis.testing import compare
 from simtrack.counts import Factor, group_rows
 from simtrack.errors import DataError, InputError
 from simtrack.inference.exact.mcnemar import McNemar, mcnemar
@@ -54,7 +55,7 @@ class RescoreRow:
         Replies that one of the two does not judge, which are in no pair.
     mcnemar : McNemar
         Takes replies as independent.
-    comparison : Comparison or None
+    comparison : TestFamily or None
         New minus old, paired by cluster, with an exact sign-flip p; None where verdicts of no two
         replies can be compared.
     changes : tuple of Change
@@ -69,7 +70,7 @@ class RescoreRow:
     without_old: int
     without_new: int
     mcnemar: McNemar
-    comparison: Comparison | None
+    comparison: TestFamily | None
     changes: tuple[Change, ...]
 
     @property
@@ -291,7 +292,7 @@ def _compared(
     both: NDArray[np.bool_],
     cluster: str,
     level: float,
-) -> Comparison:
+) -> TestFamily:
     """Pair the verdicts by cluster, as if they were two arms."""
     labels = new.factors[cluster].take(both)
     n = len(labels)

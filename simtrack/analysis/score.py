@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from simtrack.analysis.cautions import cautions_of_arms, cautions_of_table
-from simtrack.analysis.compare import Comparison, compare
 from simtrack.analysis.estimate import Estimates, estimate
+from simtrack.analysis.families import TestFamily
 from simtrack.analysis.missing import totals_under_policy
 from simtrack.analysis.pass_rates import PassRates, pass_rates
 from simtrack.analysis.scope import Scope, has_metrics
 from simtrack.analysis.sensitivity import Sensitivity
 from simtrack.analysis.sensitivity import sensitivity as under_all_policies
 from simtrack.analysis.source import Table
+from simtrack.analysis.testing import compare
 from simtrack.counts import Loss
 from simtrack.errors import InputError
 from simtrack.estimands import Estimand
@@ -38,7 +39,7 @@ class MetricScore:
     metric: str
     accounting: Accounting
     estimates: Estimates
-    comparison: Comparison | None
+    comparison: TestFamily | None
     sensitivity: Sensitivity | None = None
     pass_k: tuple[PassRates, ...] = ()
 

@@ -1,4 +1,4 @@
-# ruff: noqa: PT028 - test_levels is a verb, not a test
+# ruff: noqa: PT028 - test is a verb, not a test
 """Test two levels of a factor in every group of a declared family, by a method of the catalogue."""
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from simtrack.options import Alternative, MissingCluster, choice
 from simtrack.records import Records
 from simtrack.validate import confidence_level
 
-__all__ = ["test_levels"]
+__all__ = ["compare", "test"]
 
 
-def test_levels(
+def test(
     table: Table,
     a: str,
     b: str,
@@ -97,9 +97,9 @@ def test_levels(
     ...         "value": [1, 1, 1, 1, 1, 1, 0, 1] + [0, 0, 1, 0, 0, 0, 0, 0],
     ...     }
     ... )
-    >>> test_levels(records, "x", "y", factor="model").rows[0]
+    >>> test(records, "x", "y", factor="model").rows[0]
     TestRow(all: +0.7500, p=0.03125)
-    >>> test_levels(records, "x", "y", factor="model", method="mcnemar").rows[0].answer.exact
+    >>> test(records, "x", "y", factor="model", method="mcnemar").rows[0].answer.exact
     Fraction(1, 32)
     """
     question = _Question(a, b, factor, (by,) if isinstance(by, str) else tuple(by), cluster,
@@ -141,6 +141,50 @@ def test_levels(
     return TestFamily(
         factor, a, b, _cluster_name(data, cluster), method, alternative, names, level, adjust,
         sizes, controls, tuple(marked), tuple(losses), (*notes, *more),
+    )  # fmt: skip
+
+
+# pytest collects functions of this name.
+test.__test__ = False  # type: ignore[attr-defined]
+
+
+def compare(
+    table: Table,
+    a: str,
+    b: str,
+    *,
+    factor: str | None = None,
+    estimand: Estimand | str | None = None,
+    cluster: str | None = None,
+    level: float = 0.95,
+    missing_cluster: MissingCluster = "refuse",
+) -> TestFamily:
+    """How much higher is level `a` than level `b`, over the clusters that have both?
+
+    `test` with one row: the sign-flip test of the mean cluster difference. Clusters are matched by
+    their label, never by row order; those with one level only are left out and counted. Two log
+    files are two levels of `model` once their tables are stacked (`Records.concatenate`).
+
+    Parameters
+    ----------
+    table, a, b, factor, estimand, cluster, level, missing_cluster
+        As in `test`.
+
+    Examples
+    --------
+    >>> records = Records.from_columns(
+    ...     {
+    ...         "unit": [f"q{k}" for k in range(8)] * 2,
+    ...         "model": ["x"] * 8 + ["y"] * 8,
+    ...         "value": [1, 1, 1, 1, 1, 1, 0, 1] + [0, 0, 1, 0, 0, 0, 0, 0],
+    ...     }
+    ... )
+    >>> compare(records, "x", "y").answer.pvalue
+    0.03125
+    """
+    return test(
+        table, a, b, factor=factor, estimand=estimand, cluster=cluster, level=level,
+        missing_cluster=missing_cluster,
     )  # fmt: skip
 
 

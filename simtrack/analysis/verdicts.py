@@ -117,13 +117,24 @@ def _of_flips(
     held: Guarantee = "asymptotic" if paired.imbalance > 0.0 else test.guarantee
     shown = Answer(
         test.statistic, refused=refused, computation=test.computation, guarantee=held,
-        notes=_as_notes(notes), extra={"floor": test.floor, "mcse": test.mcse},
+        notes=_as_notes(notes),
+        extra={"floor": test.floor, "mcse": test.mcse, **_beside(paired)},
     )  # fmt: skip
     if not refused:
         shown = replace(shown, pvalue=test.pvalue, exact=test.exact)
         if ends is not None:
             shown = _with_ends(shown, ends, "sign-flip inverted")
     return shown
+
+
+def _beside(paired: PairedDifference) -> dict[str, object]:
+    """Give what is known of the pairs beside their mean difference."""
+    p = paired
+    return {
+        "se": p.se, "t_low": p.low, "t_high": p.high, "pooled_difference": p.pooled_difference,
+        "pooled_se": p.pooled_se, "unpaired_se": p.unpaired_se, "rate_a": p.rate_first,
+        "rate_b": p.rate_second, "only_a": p.only_first, "only_b": p.only_second,
+    }  # fmt: skip
 
 
 def _flip_ends(test: SignFlip, values: Any, level: float) -> InvertedInterval:

@@ -235,7 +235,7 @@ def _notes(found: Score) -> list[str]:
             for note in row.notes:
                 groups.setdefault(note, []).append("/".join((*head, *row.labels)))
         if part.comparison is not None:
-            for note in part.comparison.notes:
+            for note in part.comparison.answer.notes:
                 groups.setdefault(f"comparison: {note}", []).extend(head)
     told = []
     for note, names in groups.items():

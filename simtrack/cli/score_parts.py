@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, get_args
 
 from simtrack.options import MissingPolicy
 
 if TYPE_CHECKING:
-    from simtrack.analysis import Comparison, Sensitivity
+    from simtrack.analysis import Sensitivity
+    from simtrack.analysis.families import TestFamily
     from simtrack.analysis.pass_rates import PassRates
     from simtrack.analysis.score import Score
+    from simtrack.answer import Answer
     from simtrack.report.table import Table
 
 __all__ = [
@@ -27,24 +30,39 @@ __all__ = [
 SHORT = 10**7
 
 
-def comparison_text(found: Comparison) -> str:
+def comparison_text(found: TestFamily) -> str:
     """Say which level is higher, by how much, and whether it may be chance."""
     from simtrack.report.table import number, visible
 
-    p = found.paired
-    ends = "no interval" if p.low is None else f"{p.low:+.4f} to {p.high:+.4f}"
-    flips = ""
-    if found.sign_flip_low is not None:
-        flips = f"; not rejected: {found.sign_flip_low:+.4f} to {signed(found.sign_flip_high)}"
+    row, v = found.rows[0], found.answer
+    ends = "no interval"
+    if v.low is not None and v.high is not None:
+        ends = f"{v.low:+.4f} to {v.high:+.4f}, {v.extra.get('interval', '')}"
     a, b = visible(found.a), visible(found.b)
-    return "\n".join((
+    lines = [
         f"{a} minus {b}, paired by {found.cluster}:",
-        f"  difference {signed(p.difference)} ({ends}), se {number(p.se)}, "
-        f"mean over {p.clusters} clusters that have both",
-        f"  sign-flip p {_chance(found)}{flips}",
-        f"  pooled over trials {signed(p.pooled_difference)}, se {number(p.pooled_se)}; "
-        f"se without pairing {number(p.unpaired_se)}",
-    ))  # fmt: skip
+        f"  difference {signed(v.estimate)} ({ends}), mean over {row.clusters} clusters that have "
+        "both",
+        f"  {found.method} p {_chance(v)}",
+    ]
+    more = {n: _real(v.extra.get(n)) for n in
+            ("se", "t_low", "t_high", "pooled_difference", "pooled_se", "unpaired_se")}  # fmt: skip
+    if more["se"] is not None:
+        t = (
+            ""
+            if more["t_low"] is None
+            else f"{signed(more['t_low'])} to {signed(more['t_high'])}, "
+        )
+        lines.append(f"  cluster t {t}se {number(more['se'])}; without pairing "
+                     f"{number(more['unpaired_se'])}")  # fmt: skip
+    if more["pooled_difference"] is not None:
+        lines.append(f"  pooled over trials {signed(more['pooled_difference'])}, se "
+                     f"{number(more['pooled_se'])}")  # fmt: skip
+    return "\n".join(lines)
+
+
+def _real(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
 
 
 def not_estimable(found: Score, most: int = 4) -> list[str]:
@@ -62,9 +80,9 @@ def not_estimable(found: Score, most: int = 4) -> list[str]:
             elif not (_is_number(row.low) and _is_number(row.high)):
                 ends.append(name)
         if part.comparison is not None:
-            p, of = part.comparison.paired, f" of {part.metric}" if part.metric else ""
-            other += [] if _is_number(p.difference) else [f"the difference{of}"]
-            other += [] if part.comparison.pvalue is not None else [f"the p{of}"]
+            v, of = part.comparison.answer, f" of {part.metric}" if part.metric else ""
+            other += [] if _is_number(v.estimate) else [f"the difference{of}"]
+            other += [] if v.pvalue is not None else [f"the p{of}"]
         short = [a for row in part.pass_k for a in row.at if a.not_estimable]
         other += [f"pass@{a.k} of {len(a.not_estimable)} tasks" for a in short]
     told = [f"{what} {listed(names, most)}" for what, names in
@@ -114,17 +132,19 @@ def pass_table(by: Sequence[str], found: Sequence[PassRates]) -> Table:
     return Table(title, heads, rows, frozenset((*by, "too few trials")))
 
 
-def _chance(found: Comparison) -> str:
-    test = found.paired.test
-    if found.pvalue is None or test is None:
-        return "refused (see the notes)"
-    shown = f"{found.pvalue:.6g}"
-    if test.exact is None:
-        if test.mcse is None:
-            return f"{shown} (a certain upper bound, see the notes)"
-        return f"{shown} (Monte Carlo, standard error {test.mcse:.1g})"
-    short = f" = {test.exact}" if 1 < test.exact.denominator <= SHORT else ""
-    return f"{shown}{short} (exact; no smaller than {float(test.floor):.6g} is possible)"
+def _chance(v: Answer) -> str:
+    if v.pvalue is None:
+        return f"refused: {v.refused}" if v.refused else "not given"
+    mcse, floor = _real(v.extra.get("mcse")), v.extra.get("floor")
+    if v.exact is None:
+        how = "a certain upper bound, see the notes" if mcse is None else (
+            f"Monte Carlo, standard error {mcse:.1g}")  # fmt: skip
+        return f"{v.pvalue:.6g} ({how})"
+    short = f" = {v.exact}" if 1 < v.exact.denominator <= SHORT else ""
+    least = (
+        f"; no smaller than {float(floor):.6g} is possible" if isinstance(floor, Fraction) else ""
+    )
+    return f"{v.pvalue:.6g}{short} (exact{least})"
 
 
 def signed(value: float | None) -> str:

@@ -71,10 +71,10 @@ def test(logs: tuple[str, ...], as_json: bool, as_csv: bool, **given: Any) -> No
     one task together, with the interval that inverts it. A test that has too few clusters to
     reject is refused.
     """
-    from simtrack.analysis.testing import test_levels
+    from simtrack.analysis.testing import test
 
     one_output(json=as_json, csv=as_csv)
-    found = test_levels(
+    found = test(
         read_records(logs, given),
         *given["levels"],
         by=split_names(given["by"]),

@@ -1,7 +1,7 @@
 """Readers: log files of other tools in, the trial table out, every loss accounted for."""
 
 from simtrack.logs.door import read_log, read_logs
-from simtrack.logs.frames import read_frame
+from simtrack.logs.frames import from_frame
 from simtrack.logs.inventory import InventoryRow, inventory
 from simtrack.logs.many import ReadSoFar
 from simtrack.logs.replies import read_replies
@@ -20,9 +20,9 @@ __all__ = [
     "ReadSoFar",
     "Scan",
     "ScannedFile",
+    "from_frame",
     "inventory",
     "is_trial_table",
-    "read_frame",
     "read_log",
     "read_logs",
     "read_replies",

@@ -20,7 +20,7 @@ from simtrack.logs.tables.json_array import from_columns
 from simtrack.records import Records
 from simtrack.records.plain_columns import is_missing
 
-__all__ = ["read_frame"]
+__all__ = ["from_frame"]
 
 #: What tells a frame of Inspect's samples from a plain one.
 _INSPECT = frozenset({"sample_id", "eval_id", "id", "epoch", "error"})
@@ -40,7 +40,7 @@ _PLACES = {
 _NUMBERS = {"duration_s": "total_time", "working_s": "working_time", "turns": "turn_count"}
 
 
-def read_frame(
+def from_frame(
     frame: Any,
     *,
     label: str = "frame",
@@ -74,7 +74,7 @@ def read_frame(
     Examples
     --------
     >>> import pandas as pd
-    >>> records = read_frame(pd.DataFrame({"item": ["q1", "q2"], "correct": [1, 0]}))
+    >>> records = from_frame(pd.DataFrame({"item": ["q1", "q2"], "correct": [1, 0]}))
     >>> records.numbers["value"].tolist()
     [1.0, 0.0]
     """

@@ -32,7 +32,7 @@ def made(rows):
 
 
 def family(records, **asked):
-    return testing.test_levels(records, "x", "y", factor="model", **asked)
+    return testing.test(records, "x", "y", factor="model", **asked)
 
 
 def paired_rows(differences, group="g", trials=10):
@@ -107,7 +107,7 @@ def test_trials_are_joined_by_their_labels_never_by_row():
     assert row.answer.estimate == pytest.approx((b - c) / 60, abs=SAME)
     assert any("60 pairs of 30 clusters" in note for note in row.answer.notes)
     # the second named first: the same p, the other sign
-    (other,) = testing.test_levels(made(rows), "y", "x", method="mcnemar").rows
+    (other,) = testing.test(made(rows), "y", "x", method="mcnemar").rows
     assert other.answer.exact == row.answer.exact
     assert other.answer.estimate == pytest.approx(-row.answer.estimate, abs=SAME)
 
@@ -256,7 +256,7 @@ def test_every_method_of_two_levels_is_offered(method):
     if v.low is not None:
         assert v.low <= v.estimate <= v.high
     assert v.extra.get("interval") or strata
-    json.dumps(testing.test_levels(records, "x", "y", method=method, strata=strata).to_dict())
+    json.dumps(testing.test(records, "x", "y", method=method, strata=strata).to_dict())
 
 
 def test_methods_of_other_topics_are_refused_with_those_that_fit():
@@ -286,10 +286,10 @@ def test_what_nobody_randomised_and_what_is_few_is_said():
     names = ("unit", "stage", "value", "group", "repetition", "cluster")
     records = Records.from_columns({n: [r[k] for r in rows] for k, n in enumerate(names)})
     # stages of a scenario are units of their own: matched by cluster alone
-    (row,) = testing.test_levels(records, "early", "late").rows
+    (row,) = testing.test(records, "early", "late").rows
     assert row.answer.exact == Fraction(2, 2**7)
     assert any("stage is not assigned at random" in note for note in row.answer.notes)
-    (t,) = testing.test_levels(records, "early", "late", method="paired-cluster-t").rows
+    (t,) = testing.test(records, "early", "late", method="paired-cluster-t").rows
     assert any("8 clusters are few" in note for note in t.answer.notes)
     (few,) = family(made(paired_rows([5, 0, 0, 0, 0, 0, 0, -3]))).rows
     assert any("2 of 8 clusters differ at all: no p below 0.5" in n for n in few.answer.notes)
@@ -313,7 +313,7 @@ def test_totals_make_one_hypothesis():
     with pytest.raises(InputError, match="tables without rows"):
         family(totals, by="group")
     with pytest.raises(InputError, match="factor must be named"):
-        testing.test_levels(totals, "x", "y")
+        testing.test(totals, "x", "y")
 
 
 def test_the_family_is_a_frame_and_plain_data():
@@ -337,13 +337,13 @@ def test_gpqa_epochs_are_mcnemar_tests_of_scipy(shared):
     path = shared / "logs/public/stephlinds__evalconfidence/gpqa_diamond_scores.csv"
     records = read_log(path)
     a, b = "openai/gpt-5-nano-2025-08-07", "openai/gpt-5.4-mini-2026-03-17"
-    (whole,) = testing.test_levels(records, a, b).rows
+    (whole,) = testing.test(records, a, b).rows
     assert whole.clusters == 198
     assert whole.answer.pvalue == pytest.approx(0.0395408, abs=5e-8)
     with path.open(newline="") as lines:
         score = {(r["item_id"], r["epoch"], r["model_id"]): float(r["score"])
                  for r in csv.DictReader(lines)}  # fmt: skip
-    found = testing.test_levels(records, a, b, by="epoch", method="mcnemar", adjust="holm")
+    found = testing.test(records, a, b, by="epoch", method="mcnemar", adjust="holm")
     wanted = []
     for epoch in "12345":
         pairs = [(score[i, e, a], score[i, e, b]) for i, e, m in score if e == epoch and m == a]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from simtrack.errors import DataError, InputError, MissingExtra
-from simtrack.logs import read_frame, read_log
+from simtrack.logs import from_frame, read_log
 from simtrack.records import account
 
 ROWS = [
@@ -59,7 +59,7 @@ def test_parquet_and_arrow_are_the_same_table(tmp_path):
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(DataError, match="is not a whole Arrow file"):
         read_log(path)
-    same(read_frame(table))
+    same(from_frame(table))
 
 
 def test_without_the_library_the_cure_is_said(tmp_path, monkeypatch):
@@ -76,16 +76,16 @@ def test_a_pandas_frame_is_a_table():
     import pandas as pd
 
     frame = pd.DataFrame(ROWS)
-    same(read_frame(frame))
+    same(from_frame(frame))
     frame["item"] = frame["item"].astype("category")
-    same(read_frame(frame.set_index("item", drop=False)))
-    assert read_frame(frame, map={"value": "score", "cluster": "item"}).factor("cluster")
+    same(from_frame(frame.set_index("item", drop=False)))
+    assert from_frame(frame, map={"value": "score", "cluster": "item"}).factor("cluster")
     with pytest.raises(InputError, match="different names"):
-        read_frame(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+        from_frame(pd.DataFrame([[1, 2]], columns=["a", "a"]))
     with pytest.raises(DataError, match="the frame holds no row"):
-        read_frame(pd.DataFrame({"score": []}))
+        from_frame(pd.DataFrame({"score": []}))
     with pytest.raises(InputError, match="frame must be a pandas, polars or pyarrow table"):
-        read_frame(7)
+        from_frame(7)
 
 
 def inspect_frame():
@@ -109,7 +109,7 @@ def inspect_frame():
 
 
 def test_a_frame_of_inspect_is_recognised():
-    records = read_frame(inspect_frame())
+    records = from_frame(inspect_frame())
     assert records.factor("metric").levels == ("letter", "stage.clean", "stage.emitted")
     letter = records.select(metric="letter")
     assert letter.factor("status").values() == ["scored", "scored", "errored", "unscored"]
@@ -117,10 +117,10 @@ def test_a_frame_of_inspect_is_recognised():
     assert letter.factor("duty").values() == ["1", "2", "1", "2"]
     assert letter.factor("repetition").values() == ["1", "2", "1", "2"]
     assert letter.numbers["duration_s"].tolist() == [0.5, 1.5, 2.5, 3.5]
-    clean = read_frame(inspect_frame(), metric="stage.clean")
+    clean = from_frame(inspect_frame(), metric="stage.clean")
     assert clean.numbers["value"].tolist()[:2] == [1.0, 0.0]
     with pytest.raises(InputError, match=r"metric must be one of letter, stage\.clean"):
-        read_frame(inspect_frame(), metric="none")
+        from_frame(inspect_frame(), metric="none")
 
 
 @pytest.mark.shared
@@ -134,7 +134,7 @@ def test_inspects_own_frame_gives_what_the_log_gives(shared):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Inspect's own use of pandas
         frame = analysis.samples_df(str(path), quiet=True)
-    theirs = read_frame(frame)
+    theirs = from_frame(frame)
     keys = ("unit", "repetition", "metric", "status")
 
     def rows(records):
