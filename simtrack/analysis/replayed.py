@@ -90,7 +90,7 @@ class Replay:
         """Give plain data with a schema id."""
         names = ("gate", "end", "outcome", "n", "sessions", "share", "low", "high", "clusters")
         return {
-            "schema": "simtrack.replay/1",
+            "schema": "simtrack.replay/2",
             "gates": list(self.gates),
             "cluster": self.cluster,
             "by": list(self.by),

@@ -100,7 +100,7 @@ class Rescore:
         """Give plain data with a schema id."""
         names = ("view", "both", "only_old", "only_new", "neither", "without_old", "without_new")
         return {
-            "schema": "simtrack.rescore/1",
+            "schema": "simtrack.rescore/2",
             "scheme": self.scheme,
             "against": self.against,
             "cluster": self.cluster,

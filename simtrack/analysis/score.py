@@ -73,7 +73,7 @@ class Score:
     def to_dict(self) -> dict[str, Any]:
         """Give plain data with a schema id."""
         return {
-            "schema": "simtrack.score/1",
+            "schema": "simtrack.score/2",
             "by": list(self.by),
             "cluster": self.cluster,
             "missing": self.missing,

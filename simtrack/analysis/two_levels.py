@@ -53,7 +53,7 @@ def by_levels(
     known = [labels[0] for labels in source.totals.conditions]
     for level in (a, b):
         if level not in known:
-            raise DataError(f"no scored trial of {level}")
+            raise DataError(f"no scored trial of {level}; there are some of {', '.join(known)}")
     columns = [source.totals.column(known.index(level)) for level in (a, b)]
     totals = Totals.stack(columns, (a, b), source.totals.name)
     here = totals.denominator > 0

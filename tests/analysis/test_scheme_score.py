@@ -129,7 +129,7 @@ def test_old_verdicts_are_held_against_new_ones() -> None:
     assert strict.mcnemar.pvalue == 1.0
     # s1: 0; s2: 3 of 4 fell to... one of its four judged replies lost its pass: -1/4.
     assert strict.comparison is not None
-    assert strict.comparison.paired.difference == pytest.approx(-1 / 8)
+    assert strict.comparison.answer.estimate == pytest.approx(-1 / 8)
 
 
 def test_two_protocols_are_compared_view_by_view() -> None:

@@ -51,7 +51,7 @@ def test_two_gates_and_their_comparison(simtrack, sessions):
                     *DONE, *FREE)  # fmt: skip
     assert (done.code, done.err) == (0, "")
     found = done.json
-    assert found["schema"] == "simtrack.replay/1"
+    assert found["schema"] == "simtrack.replay/2"
     assert found["cluster"] == "scenario"
     # 12 good, 9 unmarked, 12 early: 33 sessions. Under B1 the unmarked die and the early stop.
     marker = {end: n for (gate, end), (n, _) in ends(found).items() if gate == "marker" and n}
@@ -60,7 +60,7 @@ def test_two_gates_and_their_comparison(simtrack, sessions):
     assert other == {"correct stop": 21, "other": 12}
     assert not {"dead end", "premature stop"} & {e for g, e in ends(found) if g != "marker"}
     (comparison,) = found["comparisons"]
-    paired = comparison["comparison"]
+    (paired,) = comparison["comparison"]["rows"]
     # Nine scenarios: 2/3 against 1/3; three: 1/2 against 1/2.
     assert paired["difference"] == pytest.approx(9 * (1 / 3) / 12, abs=1e-15)
     assert paired["pvalue"] == 2 / 2**9  # nine equal signs of nine that differ

@@ -56,6 +56,7 @@ def test_comparison_is_paired_by_id_and_exact(simtrack, table):
     found = simtrack("score", table, *MAP, "--compare", "x", "y", "--json").json
     comparison = found["metrics"][0]["comparison"]
     assert comparison["factor"] == "model"
+    (comparison,) = comparison["rows"]
     assert comparison["pvalue"] == 2 / 64
     assert comparison["difference"] == pytest.approx(6 / 8)
     text = simtrack("score", table, *MAP, "--compare", "x", "y").out
@@ -68,8 +69,8 @@ def test_too_few_clusters_are_refused_a_verdict(simtrack, tmp_path):
     done = simtrack("score", path, "--map", "unit=task", "--map", "value=correct",
                     "--compare", "x", "y", "--json")  # fmt: skip
     comparison = done.json["metrics"][0]["comparison"]
-    assert comparison["pvalue"] is None
-    assert any("refused" in note for note in comparison["notes"])
+    assert comparison["rows"][0]["pvalue"] is None
+    assert "5 clusters can give no p below" in comparison["rows"][0]["refused"]
 
 
 def test_aliases_and_filters(simtrack, logs):
@@ -293,7 +294,8 @@ def test_a_comparison_counts_unscored_trials_too(simtrack, tmp_path):
     ps = {}
     for policy in ("drop", "as-failure", "as-success"):
         comparison = simtrack(*ask, "--missing", policy, "--json").json["metrics"][0]["comparison"]
-        ps[policy] = (comparison["clusters"], comparison["pvalue"])
+        (row,) = comparison["rows"]
+        ps[policy] = (row["clusters"], row["pvalue"])
     assert ps == {"drop": (6, 2 / 64), "as-failure": (8, 2 / 256), "as-success": (8, 2 / 64)}
     done = simtrack(*ask, "--missing", "bounds")
     assert (done.code, done.out) == (2, "")
