@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from simtrack.counts import UNPOOLABLE, Counts, Factor, Loss, Losses, Sums, group_rows
 from simtrack.errors import DataError, InputError
 from simtrack.options import MissingCluster, Status, choice
-from simtrack.records.records import Records
+from simtrack.records.table import TrialTable
 
 __all__ = ["BINARY", "is_binary", "scored_rows", "to_counts", "to_sums"]
 
@@ -23,7 +23,7 @@ _CLUSTER_CURE = (
 
 
 def to_counts(
-    records: Records,
+    records: TrialTable,
     *,
     cluster: str | None = None,
     by: Sequence[str] = (),
@@ -67,7 +67,7 @@ def to_counts(
 
 
 def to_sums(
-    records: Records,
+    records: TrialTable,
     *,
     cluster: str | None = None,
     by: Sequence[str] = (),
@@ -82,7 +82,7 @@ def to_sums(
     )
 
 
-def is_binary(records: Records) -> bool:
+def is_binary(records: TrialTable) -> bool:
     """Say whether the scored rows hold categories or nothing but 0 and 1."""
     if "outcome" in records.factors:
         return True
@@ -91,13 +91,13 @@ def is_binary(records: Records) -> bool:
 
 
 def _prepare(
-    records: Records,
+    records: TrialTable,
     cluster: str | None,
     by: Sequence[str],
     pair: str | None,
     missing_cluster: MissingCluster,
     value: str = "value",
-) -> tuple[Records, Losses, str]:
+) -> tuple[TrialTable, Losses, str]:
     choice("missing_cluster", missing_cluster, MissingCluster)
     name = cluster or ("cluster" if "cluster" in records.factors else "unit")
     if name in by:
@@ -117,7 +117,7 @@ def _prepare(
     return rows.take(labelled), losses, name
 
 
-def scored_rows(records: Records, value: str = "value") -> NDArray[np.bool_]:
+def scored_rows(records: TrialTable, value: str = "value") -> NDArray[np.bool_]:
     """Say for each row whether it has a score: status scored, and an outcome or a number."""
     keep = np.ones(len(records), dtype=bool)
     if "status" in records.factors:
@@ -131,7 +131,7 @@ def scored_rows(records: Records, value: str = "value") -> NDArray[np.bool_]:
     return keep & ~np.isnan(records.numbers[value])
 
 
-def _lost_rows(records: Records, lost: NDArray[np.bool_], by: Sequence[str]) -> Losses:
+def _lost_rows(records: TrialTable, lost: NDArray[np.bool_], by: Sequence[str]) -> Losses:
     """Count the rows without a score by status, reason and group."""
     index = np.flatnonzero(lost)
     if index.size == 0:
@@ -164,7 +164,7 @@ def _unlabelled(lost: NDArray[np.bool_], pair: str) -> Losses:
 
 
 def _cluster_labels(
-    records: Records, name: str, keep: NDArray[np.bool_], missing: MissingCluster
+    records: TrialTable, name: str, keep: NDArray[np.bool_], missing: MissingCluster
 ) -> Factor:
     factor = records.factors[name]
     without = np.flatnonzero(keep & (factor.codes < 0))
@@ -183,7 +183,7 @@ def _cluster_labels(
     return Factor(factor.levels + own, codes)
 
 
-def _outcome(rows: Records) -> Factor:
+def _outcome(rows: TrialTable) -> Factor:
     if "outcome" in rows.factors:
         return rows.factors["outcome"]
     values = rows.numbers["value"]
@@ -196,7 +196,7 @@ def _outcome(rows: Records) -> Factor:
     return Factor(BINARY, values.astype(np.int32))
 
 
-def _refuse_pooling(records: Records, grouped: Sequence[str]) -> None:
+def _refuse_pooling(records: TrialTable, grouped: Sequence[str]) -> None:
     for name in UNPOOLABLE:
         if name in records.factors and name not in grouped:
             levels = records.factors[name].compact().levels
@@ -210,7 +210,7 @@ def _refuse_pooling(records: Records, grouped: Sequence[str]) -> None:
 
 
 def _join(
-    rows: Records, outcome: Factor, grouped: Mapping[str, Factor], pair: str, on: Sequence[str]
+    rows: TrialTable, outcome: Factor, grouped: Mapping[str, Factor], pair: str, on: Sequence[str]
 ) -> tuple[Factor, dict[str, Factor], Losses]:
     side = rows.factors[pair].compact()
     if len(side.levels) != 2:
@@ -255,7 +255,7 @@ def _refuse_repeats(
         )
 
 
-def _name_row(rows: Records, on: Sequence[str], row: int) -> str:
+def _name_row(rows: TrialTable, on: Sequence[str], row: int) -> str:
     return " ".join(_label(rows.factors[n], row) or f"row {row + 1}" for n in on)
 
 

@@ -7,15 +7,12 @@ import json
 import unicodedata
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from simtrack.errors import InputError
 from simtrack.validate import integer
-
-if TYPE_CHECKING:
-    from simtrack.rng.stream import Stream
 
 __all__ = ["SCHEME", "Label", "canonical_json", "require_distinct", "stream_key"]
 
@@ -83,7 +80,16 @@ def canonical_json(seed: int, purpose: str, /, *labels: Label, **named: Label) -
     return json.dumps(content, sort_keys=True, separators=(",", ":")).encode("ascii")
 
 
-def require_distinct(streams: Iterable[Stream]) -> None:
+class Keyed(Protocol):
+    """Whatever draws by a key: a `Stream`."""
+
+    @property
+    def key(self) -> int:
+        """Its 64 bits."""
+        ...
+
+
+def require_distinct(streams: Iterable[Keyed]) -> None:
     """Refuse a design in which two streams would give the same numbers, and name the two.
 
     Call it once at set-up with every stream of the design. A stream that is shared on purpose
@@ -97,7 +103,7 @@ def require_distinct(streams: Iterable[Stream]) -> None:
     simtrack.errors.InputError: streams must be distinct, got Stream(7, 'outcome', arm='full')
     twice. Name a shared stream once, or add a label that tells the two apart.
     """
-    seen: dict[int, Stream] = {}
+    seen: dict[int, Keyed] = {}
     for stream in streams:
         first = seen.get(stream.key)
         if first is not None:
