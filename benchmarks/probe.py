@@ -161,7 +161,7 @@ def naive() -> None:
         return out
 
     def equal(_: object, peer: object) -> None:
-        from simtrack.probe.exact import exact_difference
+        from simtrack.probe.decisions import exact_difference
 
         for (k, i, j), value in zip(records, peer, strict=True):
             full, ablated = (1 + i, 1 + k - i), (1 + j, 1 + k - j)

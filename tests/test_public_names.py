@@ -21,9 +21,10 @@ ROOMS = ("agents", "analysis", "counts", "design", "errors", "estimands", "infer
 
 def described(name: str, thing: object) -> list[str]:
     if inspect.isclass(thing):
+        own = [vars(kind) for kind in thing.__mro__ if kind.__module__.startswith("simtrack")]
         methods = [
             f"{name}.{m}{signature(v)}"
-            for m, v in sorted(vars(thing).items())
+            for m, v in sorted({m: v for part in reversed(own) for m, v in part.items()}.items())
             if not m.startswith("_") and (callable(v) or isinstance(v, classmethod | staticmethod))
         ]
         return [f"class {name}{signature(thing)}", *methods]

@@ -176,7 +176,7 @@ def _show(found: Calibration, figure: str | None) -> None:
 
 
 def _rule_line(rule: StoppingRule) -> str:
-    from simtrack.probe.decimals import decimal_text
+    from simtrack.plain import decimal_text
 
     t, c, z = (decimal_text(x) for x in (rule.threshold, rule.confidence, rule.zero_band))
     priors = repr(rule.prior)

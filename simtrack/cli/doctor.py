@@ -99,7 +99,7 @@ def _paths() -> tuple[object, object]:
 def _tie() -> tuple[object, object]:
     from fractions import Fraction
 
-    from simtrack.probe.exact import exact_high
+    from simtrack.probe.decisions import exact_high
 
     return exact_high(2, 1, Fraction(1, 2)), Fraction(3, 4)
 

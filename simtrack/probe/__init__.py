@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simtrack.probe.calibration import Calibration, calibrate
 from simtrack.probe.oc import Characteristics, characteristics
-from simtrack.probe.prior import Beta
+from simtrack.probe.parameters import Beta
 from simtrack.probe.rule import StoppingRule
 from simtrack.probe.states import STATES
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simtrack.probe.prior import Beta
+from simtrack.probe.parameters import Beta
 
 __all__ = ["Block", "beta_survival", "posterior_blocks"]
 

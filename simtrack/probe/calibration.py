@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from simtrack.errors import InputError
 from simtrack.options import Computation, Guarantee
+from simtrack.plain import Plain, decimal_text
 from simtrack.price import Price
-from simtrack.probe.cost import CALLS_PER_ROUND
-from simtrack.probe.decimals import decimal_text
 from simtrack.probe.oc import Characteristics, characteristics
 from simtrack.probe.review import review
 from simtrack.probe.rule import StoppingRule
@@ -24,6 +23,9 @@ from simtrack.validate import integer
 
 __all__ = ["TRUTHS", "Calibration", "Spending", "calibrate"]
 
+CALLS_PER_ROUND: Final = 2  # one full, one ablated
+_WRITTEN: Final = ("rule", "truths", ("grid", "summary"), "spending", "notes", "computation",
+                   "guarantee")  # fmt: skip
 #: Truths (full, ablated) that show each state of the frozen rule, and one on a boundary.
 TRUTHS: Final = (
     ("0.95", "0.05"),
@@ -43,7 +45,6 @@ class Spending:
     `expected` takes every truth of the grid to be equally likely for each clause; `costliest` takes
     all clauses to lie at the truth that needs most rounds; `most` is k_max for all. Dollars are
     None without a price, tokens None where the price does not say how many a call takes.
-    `probe_cost` gives the law of the total for clauses at stated truths.
     """
 
     clauses: int
@@ -80,7 +81,7 @@ class Spending:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Calibration:
+class Calibration(Plain, schema="simtrack.calibrate/1", names=_WRITTEN):
     """What does a rule do at chosen truths, over a grid, and for how many calls?
 
     Attributes
@@ -125,19 +126,6 @@ class Calibration:
             }
             for k in range(len(found.full))
         ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain data with a schema id; decimals as typed, numbers unrounded."""
-        return {
-            "schema": "simtrack.calibrate/1",
-            "rule": self.rule.to_dict(),
-            "truths": self.truths(),
-            "grid": self.summary.to_dict(),
-            "spending": self.spending.to_dict(),
-            "notes": list(self.notes),
-            "computation": self.computation,
-            "guarantee": self.guarantee,
-        }
 
 
 def calibrate(

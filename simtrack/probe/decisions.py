@@ -1,7 +1,12 @@
-"""What the rule would say of every possible record (k, i, j): both sides and the state."""
+"""What the rule says of every possible record (k, i, j): both sides and the state.
+
+A mass that floating point cannot tell from the confidence is settled as an exact fraction, where
+the priors are whole numbers.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -10,20 +15,34 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from simtrack.probe.exact import exact_difference, exact_high
+from simtrack.errors import InputError
+from simtrack.plain import Plain
+from simtrack.probe.parameters import Beta, Rule
 from simtrack.probe.posterior import high_masses, zone_blocks
-from simtrack.probe.prior import Beta
-from simtrack.probe.rule import StoppingRule
 from simtrack.probe.states import (
+    A_SIDES,
+    B_SIDES,
     HIGH,
     LOW,
     NEGATIVE,
     POSITIVE,
     STATE_OF,
+    STATES,
     ZERO,
+    ASide,
+    BSide,
+    State,
 )
 
-__all__ = ["DecisionTable", "build_table", "decision_table"]
+__all__ = [
+    "Decision",
+    "DecisionTable",
+    "build_table",
+    "decide",
+    "decision_table",
+    "exact_difference",
+    "exact_high",
+]
 
 #: A mass nearer than this to the confidence is decided in exact arithmetic, if the priors allow.
 #: Masses are right to about 1e-14 for all priors in range, so no tie is missed.
@@ -61,19 +80,19 @@ class DecisionTable:
 
 
 @lru_cache(maxsize=8)
-def decision_table(rule: StoppingRule) -> DecisionTable:
+def decision_table(rule: Rule) -> DecisionTable:
     """What does this rule say of every record? Kept for the rules used last.
 
     Examples
     --------
-    >>> table = decision_table(StoppingRule())
+    >>> table = decision_table(Rule())
     >>> int(table.a_side[7, 7]), int(table.a_side[6, 6])
     (1, 0)
     """
     return build_table(rule)
 
 
-def build_table(rule: StoppingRule) -> DecisionTable:
+def build_table(rule: Rule) -> DecisionTable:
     """Work the decision table out afresh; `decision_table` is the same with a memory.
 
     A side is decided when a posterior mass is at least the confidence. As the confidence is above
@@ -99,10 +118,56 @@ def build_table(rule: StoppingRule) -> DecisionTable:
     return DecisionTable(a_side, b_side, state, watch.margin, n_ties, n_unresolved)
 
 
+_DECISION: Final = ("k", "i", "j", "a_side", "b_side", "state", "confident")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Plain, schema="simtrack.probe-decision/1", names=_DECISION):
+    """What the rule says of the record (k, i, j).
+
+    `state` is one of `STATES`; `confident` is false, and the state not_confident, exactly when a
+    side is undecided.
+    """
+
+    k: int
+    i: int
+    j: int
+    a_side: ASide
+    b_side: BSide
+    state: State
+
+    @property
+    def confident(self) -> bool:
+        """Are both sides decided?"""
+        return self.state != "not_confident"
+
+
+def decide(rule: Rule, k: int, i: int, j: int) -> Decision:
+    """What does the rule say of this record, whether or not a probe would stop there?
+
+    Parameters
+    ----------
+    rule : Rule
+    k, i, j : int
+        0 <= i, j <= k <= k_max.
+
+    Examples
+    --------
+    >>> decide(Rule(), 10, 10, 9).b_side
+    'zero'
+    """
+    table = decision_table(rule)
+    if not (0 <= k <= rule.k_max and 0 <= i <= k and 0 <= j <= k):
+        raise InputError("(k, i, j)", f"0 <= i, j <= k <= {rule.k_max}", (k, i, j))
+    a, b = int(table.a_side[k, i]), int(table.b_side[k, i, j])
+    code = int(table.state[k, i, j])
+    return Decision(k, i, j, A_SIDES[a], B_SIDES[b], STATES[code])
+
+
 class _Watch:
     """Remembers masses that floating point cannot tell from the confidence, and settles them."""
 
-    def __init__(self, rule: StoppingRule) -> None:
+    def __init__(self, rule: Rule) -> None:
         self.rule = rule
         self.confidence = float(rule.confidence)
         self.margin = float("inf")
@@ -145,12 +210,12 @@ class _Watch:
             self.margin = min(self.margin, float(open_gap.min()))
 
 
-def _exact_a(rule: StoppingRule, k: int, i: int) -> tuple[int, bool]:
+def _exact_a(rule: Rule, k: int, i: int) -> tuple[int, bool]:
     high = exact_high(*_whole(rule.prior, k, i), rule.threshold)
     return _decide(rule.confidence, (HIGH, high), (LOW, 1 - high))
 
 
-def _exact_b(rule: StoppingRule, k: int, i: int, j: int) -> tuple[int, bool]:
+def _exact_b(rule: Rule, k: int, i: int, j: int) -> tuple[int, bool]:
     full, ablated = _whole(rule.prior, k, i), _whole(rule.prior_of_ablated, k, j)
     positive = exact_difference(full, ablated, rule.zero_band)
     negative = exact_difference(ablated, full, rule.zero_band)
@@ -165,3 +230,84 @@ def _decide(confidence: Fraction, *masses: tuple[int, Fraction]) -> tuple[int, b
 
 def _whole(prior: Beta, k: int, passes: int) -> tuple[int, int]:
     return int(prior.alpha) + passes, int(prior.beta) + k - passes
+
+
+def exact_high(alpha: int, beta: int, threshold: Fraction) -> Fraction:
+    """What is P(F > threshold) exactly, for F ~ Beta(alpha, beta) with whole parameters?
+
+    The survival function of such a Beta is a binomial sum (DLMF 8.17.5).
+
+    Parameters
+    ----------
+    alpha, beta : int
+        Posterior parameters, at least 1.
+    threshold : Fraction
+        In (0, 1).
+
+    Examples
+    --------
+    >>> exact_high(2, 1, Fraction(1, 2))
+    Fraction(3, 4)
+    """
+    n = alpha + beta - 1
+    low, whole = threshold.numerator, threshold.denominator
+    high = whole - low
+    total = sum(math.comb(n, r) * low**r * high ** (n - r) for r in range(alpha))
+    return Fraction(total, whole**n)
+
+
+def exact_difference(full: tuple[int, int], ablated: tuple[int, int], band: Fraction) -> Fraction:
+    """What is P(F - S > band) exactly, for two Betas with whole parameters?
+
+    With y = 1 - band - s, P(F > s + band) is the distribution function of Beta(b, a) at y and the
+    density of S is a polynomial in y; both are expanded in units of 1/denominator and the product
+    is integrated term by term in integers.
+
+    Parameters
+    ----------
+    full, ablated : tuple of int
+        Posterior parameters (alpha, beta), each at least 1.
+    band : Fraction
+        In (0, 1); the mass is that of a difference strictly above it.
+
+    Examples
+    --------
+    >>> exact_difference((1, 1), (1, 1), Fraction(1, 5))
+    Fraction(8, 25)
+    """
+    (a, b), (c, d) = full, ablated
+    unit, step = band.denominator, band.numerator
+    width = unit - step
+    # P(F > s + band) in powers u^(b + r) of u = unit * y, over the common factor `share`
+    share = math.lcm(*range(b, a + b))
+    rising = [
+        math.comb(a - 1, r) * (-1) ** r * (share // (b + r)) * unit ** (a - 1 - r) for r in range(a)
+    ]
+    falling = _product(_power(width, -1, c - 1), _power(step, 1, d - 1))
+    total = 0
+    lcm = math.lcm(*range(b + 1, a + b + c + d))
+    for power, factor in enumerate(_product(rising, falling)):
+        exponent = b + power + 1
+        total += factor * width**exponent * (lcm // exponent)
+    scale = lcm * share * unit ** (a + b - 1) * unit ** (c + d - 1)
+    return Fraction(total, scale) / (_beta(a, b) * _beta(c, d))
+
+
+def _beta(a: int, b: int) -> Fraction:
+    """The beta function of whole parameters."""
+    return Fraction(1, a * math.comb(a + b - 1, a))
+
+
+def _power(constant: int, slope: int, exponent: int) -> list[int]:
+    """Coefficients of (constant + slope * u) ** exponent."""
+    return [
+        math.comb(exponent, r) * constant ** (exponent - r) * slope**r for r in range(exponent + 1)
+    ]
+
+
+def _product(left: list[int], right: list[int]) -> list[int]:
+    out = [0] * (len(left) + len(right) - 1)
+    for i, x in enumerate(left):
+        for j, y in enumerate(right):
+            out[i + j] += x * y
+    return out

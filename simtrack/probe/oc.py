@@ -1,35 +1,64 @@
-"""Exact operating characteristics of a stopping rule, in NumPy alone."""
+"""Exact operating characteristics of a stopping rule: as arrays, and as a labelled Dataset."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.errors import InputError
 from simtrack.options import Computation, Guarantee
-from simtrack.probe.paths import StoppingStates, stopping_states
-from simtrack.probe.rule import StoppingRule
-from simtrack.probe.states import STATES
-from simtrack.probe.sums import StoppingSums
+from simtrack.plain import Plain
+from simtrack.probe.parameters import Rule
+from simtrack.probe.paths import StoppingStates, StoppingSums, stopping_states
+from simtrack.probe.states import STATES, State
 from simtrack.probe.truth import rates
 from simtrack.validate import real
 
-__all__ = ["LEVELS", "Characteristics", "characteristics"]
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["LEVELS", "Characteristics", "characteristics", "to_dataset"]
 
 Floats = NDArray[np.float64]
+#: Name, leading dimensions, unit and meaning of each variable.
+_VARIABLES: Final = (
+    ("probability", ("state",), "1", "probability of each state at the stop"),
+    (
+        "rounds_probability",
+        ("rounds",),
+        "1",
+        "probability of exactly so many rounds",
+    ),
+    ("probability_confident", (), "1", "probability that both sides are decided at the stop"),
+    ("expected_rounds", (), "rounds", "mean number of paired draws"),
+    ("sd_rounds", (), "rounds", "standard deviation of the number of paired draws"),
+    ("bias_full", (), "1", "mean of i/k at the stop less the true full pass rate (A)"),
+    ("bias_ablated", (), "1", "mean of j/k at the stop less the true ablated pass rate"),
+    ("bias_effect", (), "1", "mean of (i - j)/k at the stop less the true effect (B)"),
+    ("rmse_effect", (), "1", "root mean squared error of (i - j)/k"),
+    ("unbiased_full", (), "1", "mean of the unbiased estimate of the full pass rate"),
+    ("unbiased_ablated", (), "1", "mean of the unbiased estimate of the ablated pass rate"),
+    ("rmse_effect_unbiased", (), "1", "root mean squared error of the unbiased effect"),
+)
 #: Levels of the quantiles of rounds that tables show.
 LEVELS: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
+_WRITTEN: Final = ("rule", "full", "ablated", "paired", "states", "computation", "guarantee",
+                   "probability", "rounds_probability", "expected_rounds", "sd_rounds",
+                   "expected_full", "expected_ablated", "rmse_effect", "unbiased_full",
+                   "unbiased_ablated", "rmse_effect_unbiased", "bias_full", "bias_ablated",
+                   "bias_effect", "quantile_levels", "rounds_quantile")  # fmt: skip
 #: A cumulative probability this little below a level has reached it.
 LEVEL_SLACK: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Characteristics:
+class Characteristics(Plain, schema="simtrack.operating-characteristics/1", names=_WRITTEN):
     """What does a rule do at given true pass rates: which states, how many rounds, what bias?
 
     Over an outer grid every array ends in shape (full, ablated); at paired truths (`paired` is
@@ -41,7 +70,7 @@ class Characteristics:
 
     Attributes
     ----------
-    rule : StoppingRule
+    rule : Rule
     full, ablated : tuple of Fraction
         True pass rates p and q, as typed.
     paired : bool
@@ -62,7 +91,7 @@ class Characteristics:
         Root mean squared error of the unbiased effect.
     """
 
-    rule: StoppingRule
+    rule: Rule
     full: tuple[Fraction, ...]
     ablated: tuple[Fraction, ...]
     paired: bool
@@ -78,6 +107,16 @@ class Characteristics:
     rmse_effect_unbiased: Floats
     computation: Computation = "enumeration"
     guarantee: Guarantee = "finite-sample"
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """What the first axis of `probability` stands for."""
+        return STATES
+
+    @property
+    def quantile_levels(self) -> tuple[float, ...]:
+        """The levels of `rounds_quantile` where none are given."""
+        return LEVELS
 
     @property
     def true_full(self) -> Floats:
@@ -129,37 +168,13 @@ class Characteristics:
         out = [(below < level - LEVEL_SLACK).sum(axis=0) for level in wanted]
         return np.array(out, np.int64).reshape(len(wanted), *below.shape[1:])
 
-    def to_dict(self) -> dict[str, Any]:
-        """The whole result as plain data, with a schema id; rates as typed, numbers unrounded."""
-        from simtrack.probe.decimals import decimal_text
-
-        out: dict[str, Any] = {
-            "schema": "simtrack.operating-characteristics/1",
-            "rule": self.rule.to_dict(),
-            "full": [decimal_text(value) for value in self.full],
-            "ablated": [decimal_text(value) for value in self.ablated],
-            "paired": self.paired,
-            "states": list(STATES),
-            "computation": self.computation,
-            "guarantee": self.guarantee,
-        }
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                out[field.name] = value.tolist()
-        for name in ("bias_full", "bias_ablated", "bias_effect"):
-            out[name] = getattr(self, name).tolist()
-        out["quantile_levels"] = list(LEVELS)
-        out["rounds_quantile"] = self.rounds_quantile().tolist()
-        return out
-
     def __repr__(self) -> str:
         shape = " x ".join(str(n) for n in self.expected_rounds.shape)
         return f"Characteristics({self.rule!r}, {shape} truths, exact)"
 
 
 def characteristics(
-    rule: StoppingRule,
+    rule: Rule,
     full: object,
     ablated: object,
     *,
@@ -175,7 +190,7 @@ def characteristics(
 
     Parameters
     ----------
-    rule : StoppingRule
+    rule : Rule
     full, ablated : decimal or sequence of decimals
         True pass rates, each in [0, 1], read as typed.
     paired : bool
@@ -194,7 +209,7 @@ def characteristics(
 
     Examples
     --------
-    >>> found = characteristics(StoppingRule(), "0.95", "0.05")
+    >>> found = characteristics(Rule(), "0.95", "0.05")
     >>> round(float(found.expected_rounds[0, 0]), 9), round(float(found.bias_effect[0, 0]), 9)
     (9.393655254, 0.015687923)
     """
@@ -227,4 +242,55 @@ def characteristics(
         unbiased_full=free,
         unbiased_ablated=free_other,
         rmse_effect_unbiased=sums.rmse_effect(free_first - free_second, free - free_other),
+    )
+
+
+def to_dataset(found: Characteristics) -> xr.Dataset:
+    """Which labelled Dataset holds these characteristics?
+
+    Parameters
+    ----------
+    found : Characteristics
+
+    Returns
+    -------
+    xarray.Dataset
+        Dimensions full and ablated (or point, with both rates as coordinates), state, rounds and
+        quantile. Attributes: schema, rule (JSON), computation, guarantee. No value is missing.
+
+    Examples
+    --------
+    >>> from simtrack.probe import StoppingRule
+    >>> data = StoppingRule().operating_characteristics(["0.9"], ["0.1", "0.5"])
+    >>> round(float(data.probability.sel(state="adopted", full=0.9, ablated=0.1)), 9)
+    0.802804153
+    """
+    import xarray as xr
+
+    truth = ("point",) if found.paired else ("full", "ablated")
+    variables: dict[str, tuple[tuple[str, ...], object, dict[str, str]]] = {
+        name: ((*lead, *truth), getattr(found, name), {"units": unit, "long_name": meaning})
+        for name, lead, unit, meaning in _VARIABLES
+    }
+    about = {"units": "rounds", "long_name": "rounds within which the probe stops so often"}
+    variables["rounds_quantile"] = (("quantile", *truth), found.rounds_quantile(), about)
+    rates = {
+        "full": [float(value) for value in found.full],
+        "ablated": [float(value) for value in found.ablated],
+    }
+    labels = {name: ("point" if found.paired else name, rates[name]) for name in rates}
+    return xr.Dataset(
+        variables,
+        coords={
+            **labels,
+            "state": list(STATES),
+            "rounds": np.arange(found.rule.k_max + 1),
+            "quantile": list(LEVELS),
+        },
+        attrs={
+            "schema": "simtrack.operating-characteristics/1",
+            "rule": json.dumps(found.rule.to_dict()),
+            "computation": found.computation,
+            "guarantee": found.guarantee,
+        },
     )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from simtrack.errors import InputError
 from simtrack.probe.beta import Block, posterior_blocks
-from simtrack.probe.prior import Beta
+from simtrack.probe.parameters import Beta
 from simtrack.probe.quadrature import Nodes, plain_nodes, smooth_nodes
 
 __all__ = ["Masses", "difference_masses", "high_masses", "zone_blocks"]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Final
 
-from simtrack.probe.decimals import decimal_text
-from simtrack.probe.prior import Beta
+from simtrack.plain import decimal_text
+from simtrack.probe.parameters import Rule
 
 __all__ = ["protocol_text"]
 
@@ -30,20 +29,11 @@ Report k, i and j with the call, and the estimates i/k, j/k and (i - j)/k. As th
 )
 
 
-def protocol_text(
-    *,
-    threshold: Fraction,
-    confidence: Fraction,
-    zero_band: Fraction,
-    k_min: int,
-    k_max: int,
-    prior: Beta,
-    prior_ablated: Beta,
-) -> str:
+def protocol_text(rule: Rule) -> str:
     """What exactly does a person do, step by step, who probes one clause under this rule?"""
-    t, c, z = decimal_text(threshold), decimal_text(confidence), decimal_text(zero_band)
-    a0, b0 = (decimal_text(value) for value in prior)
-    c0, d0 = (decimal_text(value) for value in prior_ablated)
+    t, c, z = (decimal_text(x) for x in (rule.threshold, rule.confidence, rule.zero_band))
+    (a0, b0), (c0, d0) = (map(decimal_text, x) for x in (rule.prior, rule.prior_of_ablated))
+    k_min, k_max = rule.k_min, rule.k_max
     if k_min == k_max:
         stop = f"Draw {k_max} round{_s(k_max)}, whatever is seen; look once, after the last."
     else:
@@ -51,7 +41,7 @@ def protocol_text(
             f"After each round from round {k_min} on, look. Stop at the first look at which both\n"
             f"   sides are decided; stop after round {k_max} in any case."
         )
-    rest = decimal_text(1 - zero_band)
+    rest = decimal_text(1 - rule.zero_band)
     report, estimate = FIXED if k_min == k_max else STOPPED
     return f"""\
 Sequential ablation probe of one clause

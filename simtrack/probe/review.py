@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from simtrack.probe.decimals import decimal_text
+from simtrack.plain import decimal_text
 from simtrack.probe.decisions import DecisionTable, decision_table
+from simtrack.probe.parameters import Rule
 from simtrack.probe.paths import stopping_states
 from simtrack.probe.posterior import difference_masses, high_masses
-from simtrack.probe.rule import StoppingRule
 from simtrack.probe.states import NOT_CONFIDENT, STATES, State
 
 __all__ = ["first_stop", "review"]
 
 
-def review(rule: StoppingRule) -> tuple[str, ...]:
+def review(rule: Rule) -> tuple[str, ...]:
     """Which properties of this rule should be known before it is used?
 
     A state or level that no record can reach, a k_min that never binds, a rule that can only stop
@@ -30,9 +30,9 @@ def review(rule: StoppingRule) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> review(StoppingRule())
+    >>> review(Rule())
     ('Before any draw the prior alone puts P(F <= 0.8) at 0.8, which already decides the A side as low.',)
-    >>> review(StoppingRule(k_max=6))[-1]
+    >>> review(Rule(k_max=6))[-1]
     'k_max = 6 is too few rounds to reach: adopted, redundant.'
     """  # noqa: E501
     table = decision_table(rule)
@@ -44,7 +44,7 @@ def review(rule: StoppingRule) -> tuple[str, ...]:
     )
 
 
-def first_stop(rule: StoppingRule) -> int:
+def first_stop(rule: Rule) -> int:
     """At which round could both sides be decided for the first time, were k_min 1?
 
     Returns
@@ -54,7 +54,7 @@ def first_stop(rule: StoppingRule) -> int:
 
     Examples
     --------
-    >>> first_stop(StoppingRule())
+    >>> first_stop(Rule())
     2
     """
     state = decision_table(rule).state
@@ -62,7 +62,7 @@ def first_stop(rule: StoppingRule) -> int:
     return int(rounds[0]) + 1 if rounds.size else rule.k_max + 1
 
 
-def _decided_beforehand(rule: StoppingRule) -> Iterator[str]:
+def _decided_beforehand(rule: Rule) -> Iterator[str]:
     t, z = decimal_text(rule.threshold), decimal_text(rule.zero_band)
     high = float(high_masses(rule.prior, rule.threshold, 0)[0, 0])
     first = next(difference_masses(rule.prior, rule.prior_of_ablated, rule.zero_band, 1))
@@ -81,7 +81,7 @@ def _decided_beforehand(rule: StoppingRule) -> Iterator[str]:
             )
 
 
-def _k_min(rule: StoppingRule, table: DecisionTable) -> Iterator[str]:
+def _k_min(rule: Rule, table: DecisionTable) -> Iterator[str]:
     first = first_stop(rule)
     if first > rule.k_max:
         yield f"No record decides both sides within k_max = {rule.k_max}: every probe is undecided."
@@ -91,7 +91,7 @@ def _k_min(rule: StoppingRule, table: DecisionTable) -> Iterator[str]:
         yield f"k_min = {rule.k_min} never binds: no probe could stop before round {first}."
 
 
-def _unreachable(rule: StoppingRule) -> Iterator[str]:
+def _unreachable(rule: Rule) -> Iterator[str]:
     reached = set(stopping_states(rule).state.tolist())
     missing = [
         name for code, name in enumerate(STATES) if code not in reached and code != NOT_CONFIDENT
@@ -104,7 +104,7 @@ def _unreachable(rule: StoppingRule) -> Iterator[str]:
         )
 
 
-def _longer_helps(rule: StoppingRule, missing: list[State]) -> bool:
+def _longer_helps(rule: Rule, missing: list[State]) -> bool:
     """Whether ten times the rounds would reach all that is missing now."""
     longer = min(max(10 * rule.k_max, 60), 100)
     if longer <= rule.k_max:

@@ -1,32 +1,31 @@
-"""The stopping rule of the sequential ablation probe: its six numbers, as typed."""
+"""The stopping rule of the probe: what it does, in English, and one probe at a time."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from simtrack.errors import InputError
-from simtrack.probe.decimals import decimal_text
-from simtrack.probe.prior import Beta
+import numpy as np
+
+from simtrack.errors import DataError, InputError
+from simtrack.probe.decisions import Decision, decide
+from simtrack.probe.oc import characteristics, to_dataset
+from simtrack.probe.parameters import Rule
 from simtrack.probe.protocol import protocol_text
-from simtrack.probe.serialise import FIELDS, arguments_from, as_toml, plain, read_json, read_toml
-from simtrack.validate import decimal_fraction, integer, percent_hint
+from simtrack.probe.review import review
+from simtrack.probe.stopped import StoppedEstimate, estimate_after_stop
 
-if TYPE_CHECKING:  # what a rule opens is imported when it is opened: these rooms import the rule
-    from collections.abc import Mapping
-
+if TYPE_CHECKING:
     import xarray as xr
 
-    from simtrack.probe.session import ProbeSession
+__all__ = ["ProbeSession", "StoppingRule"]
 
-__all__ = ["K_MAX_LIMIT", "StoppingRule"]
-
-K_MAX_LIMIT: Final = 200
+SCHEMA: Final = "simtrack.probe-session/1"
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class StoppingRule:
+class StoppingRule(Rule):
     """When does a paired ablation probe stop, and what does it then call the clause?
 
     One round draws one reply under the full specification (F) and one under the ablated one (S).
@@ -72,46 +71,6 @@ class StoppingRule:
     simtrack.errors.InputError: confidence must be above 1/2 and below 1, got 0.5. At 1/2 or less two sides could win at once; at 1 none ever would.
     """  # noqa: E501
 
-    threshold: Fraction
-    confidence: Fraction
-    zero_band: Fraction
-    k_min: int
-    k_max: int
-    prior: Beta
-    prior_ablated: Beta | None
-
-    def __init__(
-        self,
-        threshold: object = "0.8",
-        confidence: object = "0.8",
-        zero_band: object = "0.2",
-        k_min: int = 3,
-        k_max: int = 30,
-        prior: Beta | tuple[object, object] = Beta(1, 1),  # noqa: B008 - immutable
-        prior_ablated: Beta | tuple[object, object] | None = None,
-    ) -> None:
-        found: dict[str, Any] = {
-            "threshold": _threshold(threshold),
-            "confidence": _confidence(confidence),
-            "zero_band": _zero_band(zero_band),
-            "k_max": integer("k_max", k_max, 1, K_MAX_LIMIT),
-            "prior": _prior("prior", prior),
-        }
-        found["k_min"] = _k_min(k_min, found["k_max"])
-        other = None if prior_ablated is None else _prior("prior_ablated", prior_ablated)
-        found["prior_ablated"] = None if other == found["prior"] else other
-        for name, value in found.items():
-            object.__setattr__(self, name, value)
-
-    @property
-    def prior_of_ablated(self) -> Beta:
-        """Which prior does the ablated pass rate have?"""
-        return self.prior if self.prior_ablated is None else self.prior_ablated
-
-    def with_(self, **changes: Any) -> StoppingRule:
-        """Which rule is this one with some numbers changed? All checks are made again."""
-        return StoppingRule.from_dict({**self._fields(), **changes})
-
     def operating_characteristics(self, full: object, ablated: object) -> xr.Dataset:
         """What does this rule do at true pass rates on the outer grid full x ablated, exactly?
 
@@ -126,142 +85,131 @@ class StoppingRule:
             See `simtrack.probe.dataset.to_dataset`; `simtrack.probe.characteristics` gives the same
             numbers as plain arrays, without xarray.
         """
-        from simtrack.probe.dataset import to_dataset
-        from simtrack.probe.oc import characteristics
 
         return to_dataset(characteristics(self, full, ablated))
 
     def session(self) -> ProbeSession:
         """Which object takes the draws of one clause in turn and says when to stop?"""
-        from simtrack.probe.session import ProbeSession
 
         return ProbeSession(self)
 
     def warnings(self) -> tuple[str, ...]:
         """What about this rule would surprise its author? Empty if nothing is known to."""
-        from simtrack.probe.review import review
 
         return review(self)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The rule as plain data with a schema id, decimals as text."""
-        return plain(self._fields())
+    def __str__(self) -> str:
+        return protocol_text(self)
 
-    def to_json(self) -> str:
-        """The rule as one JSON object.
 
-        Examples
-        --------
-        >>> StoppingRule.from_json(StoppingRule(threshold="2/3").to_json()).threshold
-        Fraction(2, 3)
-        """
-        import json
+class ProbeSession:
+    """When may I stop drawing for this clause, and what do I call it?
 
-        return json.dumps(self.to_dict(), indent=2)
+    Parameters
+    ----------
+    rule : StoppingRule
 
-    def to_toml(self) -> str:
-        """The rule as a TOML document.
+    Examples
+    --------
+    >>> session = StoppingRule().session()
+    >>> for _ in range(6):
+    ...     session.update(full=True, ablated=False)
+    >>> session.update(full=True, ablated=False)
+    Decision(k=7, i=7, j=0, a_side='high', b_side='positive', state='adopted')
+    >>> ProbeSession.from_json(session.to_json()).decision == session.decision
+    True
+    """
 
-        Examples
-        --------
-        >>> print(StoppingRule(prior=(0.5, 0.5)).to_toml(), end="")
-        schema = "simtrack.stopping-rule/1"
-        threshold = 0.8
-        confidence = 0.8
-        zero_band = 0.2
-        k_min = 3
-        k_max = 30
-        prior = [0.5, 0.5]
-        """
-        return as_toml(self._fields())
+    __slots__ = ("_draws", "decision", "rule")
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> StoppingRule:
-        """Which rule does this plain data describe? Fields left out take their defaults.
+    def __init__(self, rule: StoppingRule) -> None:
+        self.rule = rule
+        self.decision: Decision | None = None
+        self._draws: list[tuple[bool, bool]] = []
+
+    @property
+    def draws(self) -> tuple[tuple[bool, bool], ...]:
+        """Which draws were seen so far, as pairs (full, ablated) in their order?"""
+        return tuple(self._draws)
+
+    def update(self, *, full: bool, ablated: bool) -> Decision | None:
+        """Take one round's pair of outcomes; return the decision if the probe now stops.
+
+        Parameters
+        ----------
+        full, ablated : bool
+            Did the reply under the full (ablated) specification pass?
+
+        Returns
+        -------
+        Decision or None
+            None while the rule asks for another round.
 
         Raises
         ------
         InputError
-            A key is unknown (the nearest valid one is named) or a value breaks its rule.
-
-        Examples
-        --------
-        >>> StoppingRule.from_dict({"treshold": 0.7})
-        Traceback (most recent call last):
-        simtrack.errors.InputError: a key of the rule must be one of schema, threshold, ... Did you mean threshold?
-        """  # noqa: E501
-        return cls(**arguments_from(data))
-
-    @classmethod
-    def from_json(cls, text: str) -> StoppingRule:
-        """Which rule does this JSON object describe, decimals as typed?"""
-        return cls.from_dict(read_json(text))
-
-    @classmethod
-    def from_toml(cls, text: str) -> StoppingRule:
-        """Which rule does this TOML document describe, decimals as typed?
-
-        Examples
-        --------
-        >>> StoppingRule.from_toml("threshold = 0.70\\nk_max = 60")
-        StoppingRule(threshold=0.7, confidence=0.8, zero_band=0.2, k_min=3, k_max=60)
+            An outcome is not a boolean. A reply that could not be scored is no draw: redraw it.
+        DataError
+            The probe has stopped already.
         """
-        return cls.from_dict(read_toml(text))
+        pair = _outcome("full", full), _outcome("ablated", ablated)
+        if self.decision is not None:
+            where = f"after round {self.decision.k}"
+            raise DataError(f"The probe has stopped {where}. Open a new session for a new clause.")
+        self._draws.append(pair)
+        k = len(self._draws)
+        found = decide(self.rule, k, sum(f for f, _ in self._draws), sum(s for _, s in self._draws))
+        if k == self.rule.k_max or (k >= self.rule.k_min and found.confident):
+            self.decision = found
+        return self.decision
 
-    def _fields(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in FIELDS}
+    def estimate(self) -> StoppedEstimate:
+        """Which pass rates does the stopped probe estimate, naively and without bias?"""
+        if self.decision is None:
+            raise DataError("The probe has not stopped yet. Go on with update().")
+        return estimate_after_stop(self.rule, self.decision.k, self.decision.i, self.decision.j)
 
-    def __str__(self) -> str:
-        return protocol_text(**{**self._fields(), "prior_ablated": self.prior_of_ablated})
+    def to_json(self) -> str:
+        """The rule and all draws: enough to go on elsewhere."""
+        draws = [[int(full), int(ablated)] for full, ablated in self._draws]
+        return json.dumps({"schema": SCHEMA, "rule": self.rule.to_dict(), "draws": draws})
+
+    @classmethod
+    def from_json(cls, text: str) -> ProbeSession:
+        """Replay a saved session, draw by draw.
+
+        Raises
+        ------
+        DataError
+            The text is no saved session, or has draws beyond the stop.
+        """
+        try:
+            saved = json.loads(text)
+            fits = saved["schema"] == SCHEMA
+            rule, draws = saved["rule"], [(full, ablated) for full, ablated in saved["draws"]]
+        except (ValueError, TypeError, KeyError) as error:
+            raise DataError(f"The text is not a saved probe session: {error!r}.") from None
+        if not fits:
+            raise DataError(f"The session's schema must be {SCHEMA!r}, got {saved['schema']!r}.")
+        session = cls(StoppingRule.from_dict(rule))
+        for full, ablated in draws:
+            session.update(full=_saved(full), ablated=_saved(ablated))
+        return session
 
     def __repr__(self) -> str:
-        parts = [f"{n}={decimal_text(getattr(self, n))}" for n in FIELDS[:3]]
-        parts += [f"k_min={self.k_min}", f"k_max={self.k_max}"]
-        if self.prior != Beta():
-            parts.append(f"prior={self.prior!r}")
-        if self.prior_ablated is not None:
-            parts.append(f"prior_ablated={self.prior_ablated!r}")
-        return f"StoppingRule({', '.join(parts)})"
+        i, j = (sum(side) for side in zip(*self._draws, strict=True)) if self._draws else (0, 0)
+        state = "going on" if self.decision is None else self.decision.state
+        return f"ProbeSession(k={len(self._draws)}, i={i}, j={j}, {state})"
 
 
-def _threshold(value: object) -> Fraction:
-    found = decimal_fraction("threshold", value)
-    if not 0 < found < 1:
-        cure = "A rate is never below 0 nor above 1, so the A side would be settled beforehand."
-        cure = percent_hint(found) or cure
-        raise InputError("threshold", "above 0 and below 1", decimal_text(found), cure=cure)
-    return found
+def _outcome(name: str, value: object) -> bool:
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    cure = "A reply without a valid score is no draw: draw it again."
+    raise InputError(name, "True or False", repr(value), cure=cure)
 
 
-def _confidence(value: object) -> Fraction:
-    found = decimal_fraction("confidence", value)
-    if not Fraction(1, 2) < found < 1:
-        cure = "At 1/2 or less two sides could win at once; at 1 none ever would."
-        cure = percent_hint(found) or cure
-        raise InputError("confidence", "above 1/2 and below 1", decimal_text(found), cure=cure)
-    return found
-
-
-def _zero_band(value: object) -> Fraction:
-    found = decimal_fraction("zero_band", value)
-    if not 0 < found < 1:
-        cure = "At 0 no effect could be called zero; at 1 every effect would be."
-        cure = percent_hint(found) or cure
-        raise InputError("zero_band", "above 0 and below 1", decimal_text(found), cure=cure)
-    return found
-
-
-def _k_min(value: int, k_max: int) -> int:
-    found = integer("k_min", value, 1)
-    if found > k_max:
-        cure = "Lower k_min or raise k_max."
-        raise InputError("k_min", f"at most k_max = {k_max}", found, cure=cure)
-    return found
-
-
-def _prior(name: str, value: object) -> Beta:
-    if isinstance(value, Beta):
-        return value
-    if isinstance(value, (tuple, list)) and len(value) == 2:
-        return Beta(*value)
-    raise InputError(name, "a Beta or a pair of numbers (alpha, beta)", repr(value))
+def _saved(value: object) -> bool:
+    if value in (0, 1):
+        return bool(value)
+    raise DataError(f"A saved draw must be 0 or 1, got {value!r}.")

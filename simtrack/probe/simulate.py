@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from simtrack.errors import InputError
 from simtrack.kernels.probe import run_probes
 from simtrack.options import Computation, Guarantee
-from simtrack.probe.decimals import decimal_text
+from simtrack.plain import Plain
+from simtrack.probe.parameters import Rule
 from simtrack.probe.paths import StoppingStates, stopping_states
-from simtrack.probe.rule import StoppingRule
-from simtrack.probe.states import STATES
+from simtrack.probe.states import STATES, State
 from simtrack.probe.truth import rates
 from simtrack.rng import Stream
 from simtrack.validate import integer
@@ -24,17 +24,21 @@ from simtrack.validate import integer
 __all__ = ["SimulatedProbes", "simulate", "truth_streams"]
 
 CHUNK: Final = 20_000
+_WRITTEN: Final = ("rule", "full", "ablated", ("n", "n_probes"), "seed", "states", "computation",
+                   "guarantee", "counts", "probability", "probability_mcse", "probability_low",
+                   "probability_high", "expected_rounds", "expected_rounds_mcse", "bias_effect",
+                   "bias_effect_mcse")  # fmt: skip
 #: The standard normal deviate that leaves 2.5 % above it.
 Z_95: Final = 1.959963984540054
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SimulatedProbes:
+class SimulatedProbes(Plain, schema="simtrack.simulated-probes/1", names=_WRITTEN):
     """Where did simulated probes end, and what does that say of the rule?
 
     Attributes
     ----------
-    rule : StoppingRule
+    rule : Rule
     full, ablated : tuple of Fraction
         True pass rates of each point.
     n_probes : int
@@ -60,7 +64,7 @@ class SimulatedProbes:
     Wilson (1927), J. American Statistical Association 22, 209-212 (score interval of a share).
     """
 
-    rule: StoppingRule
+    rule: Rule
     full: tuple[Fraction, ...]
     ablated: tuple[Fraction, ...]
     n_probes: int
@@ -77,25 +81,10 @@ class SimulatedProbes:
     computation: Computation = "monte-carlo"
     guarantee: Guarantee = "asymptotic"
 
-    def to_dict(self) -> dict[str, Any]:
-        """The result as plain data with a schema id."""
-        arrays = {
-            name: value.tolist()
-            for name in self.__slots__
-            if isinstance(value := getattr(self, name), np.ndarray)
-        }
-        return {
-            "schema": "simtrack.simulated-probes/1",
-            "rule": self.rule.to_dict(),
-            "full": [decimal_text(value) for value in self.full],
-            "ablated": [decimal_text(value) for value in self.ablated],
-            "n": self.n_probes,
-            "seed": self.seed,
-            "states": list(STATES),
-            "computation": self.computation,
-            "guarantee": self.guarantee,
-            **arrays,
-        }
+    @property
+    def states(self) -> tuple[State, ...]:
+        """What the second axis of `counts` stands for."""
+        return STATES
 
     def __repr__(self) -> str:
         points = f"{len(self.full)} truths x {self.n_probes} probes"
@@ -103,7 +92,7 @@ class SimulatedProbes:
 
 
 def simulate(
-    rule: StoppingRule,
+    rule: Rule,
     full: object,
     ablated: object,
     *,
@@ -119,7 +108,7 @@ def simulate(
 
     Parameters
     ----------
-    rule : StoppingRule
+    rule : Rule
     full, ablated : decimal or sequence of decimals
         True pass rates of the points, of one length, each in [0, 1].
     n_probes : int
@@ -135,7 +124,7 @@ def simulate(
 
     Examples
     --------
-    >>> found = simulate(StoppingRule(), "0.9", "0.1", n_probes=200, seed=1)
+    >>> found = simulate(Rule(), "0.9", "0.1", n_probes=200, seed=1)
     >>> int(found.counts.sum())
     200
     """
@@ -170,7 +159,7 @@ def truth_streams(seed: int, full: Fraction, ablated: Fraction) -> tuple[Stream,
     return first, Stream(seed, "probe draw", form="ablated", **labels)
 
 
-def _stop_cube(rule: StoppingRule, states: StoppingStates) -> NDArray[np.int32]:
+def _stop_cube(rule: Rule, states: StoppingStates) -> NDArray[np.int32]:
     """Which stopping state each record (k, i, j) is, flat with j fastest; -1 if none."""
     size = rule.k_max + 1
     stop_at = np.full(size**3, -1, np.int32)
@@ -180,7 +169,7 @@ def _stop_cube(rule: StoppingRule, states: StoppingStates) -> NDArray[np.int32]:
 
 
 def _run_point(
-    rule: StoppingRule,
+    rule: Rule,
     stop_at: NDArray[np.int32],
     n_states: int,
     full: Fraction,
@@ -222,7 +211,7 @@ def _run_point(
 
 
 def _summary(
-    rule: StoppingRule,
+    rule: Rule,
     states: StoppingStates,
     p: tuple[Fraction, ...],
     q: tuple[Fraction, ...],

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from simtrack.errors import InputError
 from simtrack.options import Computation, Guarantee
+from simtrack.plain import Plain
+from simtrack.probe.parameters import Rule
 from simtrack.probe.paths import stopping_states
-from simtrack.probe.rule import StoppingRule
 from simtrack.validate import integer
 
 __all__ = ["StoppedEstimate", "estimate_after_stop"]
 
 
 @dataclass(frozen=True, slots=True)
-class StoppedEstimate:
+class StoppedEstimate(Plain, schema="simtrack.stopped-estimate/1"):
     """Naive and unbiased estimates of both pass rates and of the effect, after a stop at (k, i, j).
 
     `full` (A), `ablated` and `effect` (B) are i/k, j/k and their difference; the `_unbiased` ones
@@ -36,12 +36,8 @@ class StoppedEstimate:
     computation: Computation = "enumeration"
     guarantee: Guarantee = "finite-sample"
 
-    def to_dict(self) -> dict[str, Any]:
-        """The estimates as plain data with a schema id."""
-        return {"schema": "simtrack.stopped-estimate/1", **asdict(self)}
 
-
-def estimate_after_stop(rule: StoppingRule, k: int, i: int, j: int) -> StoppedEstimate:
+def estimate_after_stop(rule: Rule, k: int, i: int, j: int) -> StoppedEstimate:
     """What are the pass rates, given that a probe under this rule stopped at this record?
 
     The unbiased estimate of a pass rate is the share, among the paths that end first at (k, i, j),
@@ -49,7 +45,7 @@ def estimate_after_stop(rule: StoppingRule, k: int, i: int, j: int) -> StoppedEs
 
     Parameters
     ----------
-    rule : StoppingRule
+    rule : Rule
     k, i, j : int
         Rounds, passes in full form, passes in ablated form, at the stop.
 
@@ -68,7 +64,7 @@ def estimate_after_stop(rule: StoppingRule, k: int, i: int, j: int) -> StoppedEs
 
     Examples
     --------
-    >>> found = estimate_after_stop(StoppingRule(), 7, 7, 0)
+    >>> found = estimate_after_stop(Rule(), 7, 7, 0)
     >>> found.full, found.full_unbiased
     (1.0, 1.0)
     """

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.errors import InputError
 from simtrack.options import Computation, Guarantee, choice
-from simtrack.probe.decimals import decimal_text
+from simtrack.plain import Plain, decimal_text
 from simtrack.probe.oc import Characteristics
 from simtrack.probe.truth import truths
 from simtrack.validate import decimal_fraction
@@ -32,21 +32,16 @@ TOO_RARE: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Worst:
+class Worst(Plain):
     """A worst value over the grid and the truth (full, ablated) at which it is met first."""
 
     value: float
     full: Fraction
     ablated: Fraction
 
-    def to_dict(self) -> dict[str, Any]:
-        """The value and the rates as typed."""
-        at = {"full": decimal_text(self.full), "ablated": decimal_text(self.ablated)}
-        return {"value": self.value, **at}
-
 
 @dataclass(frozen=True, slots=True)
-class GridSummary:
+class GridSummary(Plain, schema="simtrack.probe-grid-summary/1"):
     """How good is a rule over a grid of truths?
 
     Correct means: the probe ends in the true state (with `either`, in any state accepted within
@@ -95,14 +90,6 @@ class GridSummary:
     largest_bias_effect: Worst
     computation: Computation = "enumeration"
     guarantee: Guarantee = "finite-sample"
-
-    def to_dict(self) -> dict[str, Any]:
-        """The summary as plain data with a schema id."""
-        out: dict[str, Any] = {"schema": "simtrack.probe-grid-summary/1"}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            out[field.name] = value.to_dict() if isinstance(value, Worst) else value
-        return {**out, "margin": decimal_text(self.margin)}
 
 
 def grid_summary(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.errors import InputError
-from simtrack.probe.rule import StoppingRule
+from simtrack.probe.parameters import Rule
 from simtrack.probe.states import (
     ADVERSE,
     HIGH,
@@ -70,7 +70,7 @@ def grid(steps: int) -> tuple[Fraction, ...]:
     return tuple(Fraction(n, steps) for n in range(steps + 1))
 
 
-def true_state(rule: StoppingRule, full: object, ablated: object) -> State:
+def true_state(rule: Rule, full: object, ablated: object) -> State:
     """What is a clause with these true pass rates, by this rule's threshold and zero band?
 
     A is high if and only if p > threshold (at the threshold it is low); B is zero if and only if
@@ -78,7 +78,7 @@ def true_state(rule: StoppingRule, full: object, ablated: object) -> State:
 
     Examples
     --------
-    >>> true_state(StoppingRule(), 0.9, 0.7), true_state(StoppingRule(), 0.8, 0.5)
+    >>> true_state(Rule(), 0.9, 0.7), true_state(Rule(), 0.8, 0.5)
     ('redundant', 'weak')
     """
     (p,), (q,) = rates("full", full), rates("ablated", ablated)
@@ -86,7 +86,7 @@ def true_state(rule: StoppingRule, full: object, ablated: object) -> State:
 
 
 def truths(
-    rule: StoppingRule,
+    rule: Rule,
     full: object,
     ablated: object,
     *,
@@ -97,7 +97,7 @@ def truths(
 
     Parameters
     ----------
-    rule : StoppingRule
+    rule : Rule
     full, ablated : decimal or sequence of decimals
         True pass rates.
     margin : decimal
@@ -124,7 +124,7 @@ def truths(
     return out
 
 
-def _truth(rule: StoppingRule, p: Fraction, q: Fraction, margin: Fraction) -> Truth:
+def _truth(rule: Rule, p: Fraction, q: Fraction, margin: Fraction) -> Truth:
     code = _code(rule, p, q)
     to_threshold = abs(p - rule.threshold)
     to_positive, to_negative = abs(p - q - rule.zero_band), abs(p - q + rule.zero_band)
@@ -138,11 +138,11 @@ def _truth(rule: StoppingRule, p: Fraction, q: Fraction, margin: Fraction) -> Tr
     return Truth(STATES[code], distance, tuple(sorted(accepted)))
 
 
-def _code(rule: StoppingRule, p: Fraction, q: Fraction) -> int:
+def _code(rule: Rule, p: Fraction, q: Fraction) -> int:
     return STATE_OF[HIGH if p > rule.threshold else LOW][_effect(rule, p - q)]
 
 
-def _effect(rule: StoppingRule, difference: Fraction) -> int:
+def _effect(rule: Rule, difference: Fraction) -> int:
     if abs(difference) <= rule.zero_band:
         return ZERO
     return POSITIVE if difference > 0 else NEGATIVE

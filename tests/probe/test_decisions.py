@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simtrack.probe import STATES, StoppingRule
-from simtrack.probe.decisions import build_table, decision_table
+from simtrack.probe.decisions import build_table, decide, decision_table
+from simtrack.probe.parameters import Beta
 from simtrack.probe.posterior import high_masses
-from simtrack.probe.prior import Beta
 from simtrack.probe.review import first_stop
-from simtrack.probe.session import decide
 
 #: The published values carry nine or more decimals.
 PUBLISHED = 1e-8

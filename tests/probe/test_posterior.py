@@ -13,14 +13,14 @@ from scipy import integrate, special, stats
 
 from simtrack.errors import InputError
 from simtrack.probe.beta import beta_survival, posterior_blocks
-from simtrack.probe.exact import exact_difference, exact_high
+from simtrack.probe.decisions import exact_difference, exact_high
+from simtrack.probe.parameters import Beta
 from simtrack.probe.posterior import (
     _exceedance,
     _settled_nodes,
     difference_masses,
     high_masses,
 )
-from simtrack.probe.prior import Beta
 from simtrack.probe.quadrature import gauss_legendre, plain_nodes, smooth_nodes
 
 #: What issue 2 asks of the posterior masses.

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from simtrack.errors import DataError, InputError
+from simtrack.plain import decimal_text
 from simtrack.probe import Beta, StoppingRule, characteristics
-from simtrack.probe.decimals import decimal_text
 from simtrack.probe.posterior import difference_masses
 
 thousandths = st.integers(1, 999).map(lambda n: Fraction(n, 1000))

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from simtrack.errors import DataError, InputError
 from simtrack.probe import StoppingRule
+from simtrack.probe.decisions import Decision, decide
 from simtrack.probe.paths import stopping_states
-from simtrack.probe.session import Decision, ProbeSession, decide
+from simtrack.probe.rule import ProbeSession
 
 pairs = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=30, max_size=30)
 

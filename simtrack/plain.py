@@ -1,0 +1,247 @@
+"""Frozen dataclasses as plain data and back: one way for settings, agents and results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from difflib import get_close_matches
+from fractions import Fraction
+from inspect import Parameter, signature
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
+
+from simtrack.errors import InputError
+
+__all__ = ["Document", "Plain", "decimal_text", "is_decimal", "only_keys", "plain", "under"]
+
+Names = tuple[str | tuple[str, str], ...]
+
+
+class Plain:
+    """A dataclass that is written as plain data.
+
+    Class keywords
+    --------------
+    schema, kind : str
+        Written first, and refused where they are read with another value.
+    names : tuple of str or (key, str)
+        What `to_dict` writes, in this order: fields, properties, or methods without arguments,
+        under their own name or another key. By default all fields without an underscore in front.
+
+    Notes
+    -----
+    A subclass that writes one key in its own way takes `Plain.to_dict(self) | {key: value}`: a
+    dataclass with slots has no working `super()` without arguments.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Share(Plain, schema="simtrack.share/1", names=(("passes", "hits"), "rate")):
+    ...     hits: int
+    ...     n: int = 1
+    ...     @property
+    ...     def rate(self):
+    ...         return Fraction(self.hits, self.n)
+    >>> Share(2, 3).to_dict()
+    {'schema': 'simtrack.share/1', 'passes': 2, 'rate': '2/3'}
+    """
+
+    __slots__ = ()
+    _head: ClassVar[Mapping[str, str]] = {}
+    _names: ClassVar[Names] = ()
+
+    def __init_subclass__(
+        cls, *, schema: str = "", kind: str = "", names: Names = (), **more: object
+    ) -> None:
+        super().__init_subclass__(**more)
+        # a dataclass with slots is made twice, the second time without keywords
+        if schema or kind:
+            given = {"schema": schema, "kind": kind}
+            cls._head = {key: value for key, value in given.items() if value}
+        if names:
+            cls._names = names
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain data: what JSON and TOML can hold."""
+        pairs = [(n, n) if isinstance(n, str) else n for n in self._names or _field_names(self)]
+        return {**self._head, **{key: plain(getattr(self, name)) for key, name in pairs}}
+
+
+class Document(Plain):
+    """A dataclass that is written as plain data and read back from it.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Share(Document, schema="simtrack.share/1"):
+    ...     hits: int
+    ...     n: int = 1
+    >>> Share.from_dict({"hits": 4})
+    Share(hits=4, n=1)
+    >>> Share.from_dict({"hit": 4}, "study.toml")
+    Traceback (most recent call last):
+    simtrack.errors.InputError: key must be one of schema, hits, n, got 'hit' (study.toml). Did you
+    mean hits?
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def from_dict(cls, data: object, where: str = "") -> Self:
+        """Make the object that plain data describe; what is left out takes its default.
+
+        Raises
+        ------
+        InputError
+            A key is unknown or missing, or a value breaks a rule; `where` is told with it.
+        """
+        given = cls._given(data, where)
+        hints = _about(cls)[1]
+        values = {
+            name: _read(hints.get(name), name, value, under(where, name))
+            for name, value in given.items()
+        }
+        return cls(**values)
+
+    @classmethod
+    def _given(cls, data: object, where: str) -> dict[str, Any]:
+        """Check the keys, and give the arguments among them."""
+        if not isinstance(data, Mapping):
+            raise InputError(where or "data", "a table", repr(data))
+        needed = _about(cls)[0]
+        only_keys(data, (*cls._head, *needed), where)
+        for key, value in cls._head.items():
+            if data.get(key, value) != value:
+                raise InputError(key, repr(value), repr(data[key]), where=where)
+        for name, is_needed in needed.items():
+            if is_needed and name not in data:
+                raise InputError(name, "given", where=where)
+        return {key: value for key, value in data.items() if key not in cls._head}
+
+
+def plain(value: object) -> Any:  # noqa: PLR0911 - one answer a kind of value
+    """Give a value as JSON holds it.
+
+    Fractions become decimals where they end ("0.8", else "2/3"); tuples, sets and arrays lists;
+    dataclasses objects; a number that is not finite is None.
+
+    Examples
+    --------
+    >>> plain({0.5: (Fraction(4, 5), float("nan"), {"b", "a"})})
+    {'0.5': ['0.8', None, ['a', 'b']]}
+    """
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Fraction):
+        return decimal_text(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    if isinstance(value, (set, frozenset)):
+        return [plain(one) for one in sorted(value)]
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if hasattr(value, "tolist"):  # NumPy, which is not imported here
+        return plain(value.tolist())
+    if is_dataclass(value):
+        return {name: plain(getattr(value, name)) for name in _field_names(value)}
+    if callable(value):
+        return plain(value())
+    raise TypeError(f"no plain data for {type(value).__name__}")
+
+
+def only_keys(content: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+    """Refuse a key that means nothing, and name the one that was meant."""
+    for key in content:
+        if key not in known:
+            near = get_close_matches(str(key), known, 1)
+            cure = f"Did you mean {near[0]}?" if near else ""
+            raise InputError("key", f"one of {', '.join(known)}", repr(key), where=where, cure=cure)
+
+
+def under(where: str, name: str) -> str:
+    """Join a place and what is under it; a whole document ("the ledger") is not told again.
+
+    Examples
+    --------
+    >>> under("clauses[0]", "text"), under("the ledger", "clauses")
+    ('clauses[0].text', 'clauses')
+    """
+    return name if " " in where.split("[", maxsplit=1)[0] or not where else f"{where}.{name}"
+
+
+def is_decimal(value: Fraction) -> bool:
+    """Does the fraction end as a decimal: is its denominator made of twos and fives alone?
+
+    Examples
+    --------
+    >>> is_decimal(Fraction(4, 5)), is_decimal(Fraction(2, 3))
+    (True, False)
+    """
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    return rest == 1
+
+
+def decimal_text(value: Fraction) -> str:
+    """How is this fraction typed: as a decimal where it ends, else as numerator/denominator?
+
+    Examples
+    --------
+    >>> decimal_text(Fraction(4, 5)), decimal_text(Fraction(2, 3)), decimal_text(Fraction(7))
+    ('0.8', '2/3', '7')
+    """
+    if not is_decimal(value):
+        return str(value)
+    places = 0
+    while value.denominator > 10**places or 10**places % value.denominator:
+        places += 1
+    digits = abs(value.numerator) * (10**places // value.denominator)
+    sign = "-" if value < 0 else ""
+    if not places:
+        return f"{sign}{digits}"
+    text = str(digits).rjust(places + 1, "0")
+    return f"{sign}{text[:-places]}.{text[-places:]}"
+
+
+def _field_names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind) if not field.name.startswith("_"))
+
+
+#: Of each class that was read: its constructor's arguments, whether each must be given, and types.
+_READ: dict[type, tuple[dict[str, bool], dict[str, Any]]] = {}
+
+
+def _about(kind: type) -> tuple[dict[str, bool], dict[str, Any]]:
+    if kind not in _READ:
+        arguments = signature(kind).parameters.items()
+        needed = {name: p.default is Parameter.empty for name, p in arguments}
+        _READ[kind] = needed, get_type_hints(kind)
+    return _READ[kind]
+
+
+def _read(hint: Any, name: str, value: object, where: str) -> Any:
+    """Give a value as its field holds it: lists as tuples, objects as what they describe.
+
+    What a constructor can check is left to it.
+    """
+    origin, parts = get_origin(hint), get_args(hint)
+    if isinstance(hint, type) and origin is None and issubclass(hint, Document):
+        return value if isinstance(value, hint) else hint.from_dict(value, where)
+    if origin in (Union, UnionType):
+        rest = [part for part in parts if part is not NoneType]
+        return value if value is None or len(rest) > 1 else _read(rest[0], name, value, where)
+    if origin is tuple and parts:
+        if isinstance(value, (list, tuple)):
+            return tuple(_read(parts[0], name, x, f"{where}[{k}]") for k, x in enumerate(value))
+        if isinstance(parts[0], type) and issubclass(parts[0], Document):
+            raise InputError(name, "a list", repr(value))
+    return value
