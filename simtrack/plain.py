@@ -100,10 +100,7 @@ class Document(Plain):
         """
         given = cls._given(data, where)
         hints = _about(cls)[1]
-        values = {
-            name: _read(hints.get(name), name, value, under(where, name))
-            for name, value in given.items()
-        }
+        values = {name: _read(hints.get(name), value, name, where) for name, value in given.items()}
         return cls(**values)
 
     @classmethod
@@ -228,20 +225,25 @@ def _about(kind: type) -> tuple[dict[str, bool], dict[str, Any]]:
     return _READ[kind]
 
 
-def _read(hint: Any, name: str, value: object, where: str) -> Any:
+def _read(hint: Any, value: object, name: str, where: str) -> Any:
     """Give a value as its field holds it: lists as tuples, objects as what they describe.
 
     What a constructor can check is left to it.
     """
     origin, parts = get_origin(hint), get_args(hint)
-    if isinstance(hint, type) and origin is None and issubclass(hint, Document):
-        return value if isinstance(value, hint) else hint.from_dict(value, where)
+    if _is_document(hint):
+        return value if isinstance(value, hint) else hint.from_dict(value, under(where, name))
     if origin in (Union, UnionType):
         rest = [part for part in parts if part is not NoneType]
-        return value if value is None or len(rest) > 1 else _read(rest[0], name, value, where)
-    if origin is tuple and parts:
+        return value if value is None or len(rest) > 1 else _read(rest[0], value, name, where)
+    if origin is tuple:
         if isinstance(value, (list, tuple)):
-            return tuple(_read(parts[0], name, x, f"{where}[{k}]") for k, x in enumerate(value))
-        if isinstance(parts[0], type) and issubclass(parts[0], Document):
-            raise InputError(name, "a list", repr(value))
+            part = parts[0]
+            return tuple(_read(part, x, f"{name}[{k}]", where) for k, x in enumerate(value))
+        if _is_document(parts[0]):
+            raise InputError(name, "a list", repr(value), where=where)
     return value
+
+
+def _is_document(hint: Any) -> bool:
+    return isinstance(hint, type) and get_origin(hint) is None and issubclass(hint, Document)
