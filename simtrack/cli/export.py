@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from simtrack.cli.reading import log_options, read_records, split_names
+from simtrack.cli.reading import LogOptions, log_options, read_records
 from simtrack.cli.table_parts import counted, refuse_ending, refuse_overwriting, tell
 from simtrack.errors import InputError
 
@@ -30,18 +30,18 @@ Examples:
 @log_options
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False),
               help="File to write: .csv, .jsonl, .parquet, .json or .nc.")  # fmt: skip
-def export(logs: tuple[str, ...], output: str, **given: Any) -> None:
+def export(logs: tuple[str, ...], reading: LogOptions, output: str) -> None:
     """Write LOGS (a trial table, or any log) as another kind of file, told by its ending."""
     from simtrack.logs import TRIAL_SUFFIXES, write_inspect, write_trials
 
     ending = Path(output).suffix.lower()
     refuse_ending(output, (*TRIAL_SUFFIXES, ".json", ".nc"))
-    if ending != ".nc" and (given["by"] or given["cluster"]):
+    if ending != ".nc" and (reading.by or reading.cluster):
         raise InputError("--by and --cluster", "left out but for .nc, which holds counts")
-    records = read_records(logs, given, refuse_overwriting(output, logs))
+    records = read_records(logs, reading, refuse_overwriting(output, logs))
     notes: tuple[str, ...] = ()
     if ending == ".nc":
-        _write_counts(records, output, given)
+        _write_counts(records, output, reading)
     elif ending == ".json":
         notes = write_inspect(records, output)
     else:
@@ -62,7 +62,7 @@ def _only_tables(logs: tuple[str, ...]) -> bool:
     return all(is_trial_table(file) for file, _ in expand(logs)[0])
 
 
-def _write_counts(records: Records, output: str, given: dict[str, Any]) -> None:
+def _write_counts(records: Records, output: str, reading: LogOptions) -> None:
     """Write the counts, and what they leave out as JSON in an attribute."""
     import json
 
@@ -70,7 +70,7 @@ def _write_counts(records: Records, output: str, given: dict[str, Any]) -> None:
     from simtrack.logs.columns import listed
     from simtrack.runs.store import write_result
 
-    by = [find_factor(records, name) for name in split_names(given["by"])]
+    by = [find_factor(records, name) for name in reading.groups]
     metrics = records.factors["metric"].compact().levels if "metric" in records.factors else ()
     if len(metrics) > 1 and "metric" not in by:
         cure = "Choose one with --metric, or add --by metric."
@@ -78,9 +78,9 @@ def _write_counts(records: Records, output: str, given: dict[str, Any]) -> None:
         raise InputError("--metric", "given, as the metrics are readings of the same trials", got,
                          cure=cure)  # fmt: skip
     counts = records.counts(
-        cluster=find_factor(records, given["cluster"]) if given["cluster"] else None,
+        cluster=find_factor(records, reading.cluster) if reading.cluster else None,
         by=by,
-        missing_cluster=given["missing_cluster"],
+        missing_cluster=reading.missing_cluster,
     )
     data = counts.to_xarray().to_dataset()
     losses = [

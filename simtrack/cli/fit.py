@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from simtrack.cli.parsing import assignments
-from simtrack.cli.reading import log_options, read_records, split_names
+from simtrack.cli.reading import LogOptions, log_options, read_records, split_names
 from simtrack.errors import InputError
 from simtrack.options import Correlation, GeeCovariance, MixedCriterion, ModelName
 
@@ -70,16 +70,18 @@ def _with_value(_: click.Context, option: click.Parameter, value: str | None) ->
 @click.option("--leave-one-out", "without_each", is_flag=True, help="Refit without each cluster.")
 @click.option("--level", type=float, default=0.95, help="Confidence level [0.95].")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def fit(logs: tuple[str, ...], as_json: bool, **given: Any) -> None:
+def fit(logs: tuple[str, ...], reading: LogOptions, as_json: bool, **given: Any) -> None:
     """Fit models to the trials in LOGS: how do scores depend on a design, given clusters?"""
     from simtrack.analysis.fit import fit as compute
 
-    mapped = assignments("--map", given["columns"])
+    mapped = reading.mapped
     found = compute(
-        read_records(logs, given),
+        read_records(logs, reading),
         given["formula"],
         models=given["models"] or ("gee",),
-        by=split_names(given["by"]),
+        by=reading.groups,
+        cluster=reading.cluster,
+        missing_cluster=reading.missing_cluster,
         reference=assignments("--reference", given["reference"]) or None,
         numeric=split_names(given["numeric"]),
         score=mapped.get("value", mapped.get("outcome")),
@@ -91,8 +93,8 @@ def fit(logs: tuple[str, ...], as_json: bool, **given: Any) -> None:
         _show(found)
 
 
-_PASSED = ("design", "cluster", "estimand", "slope", "crossed", "correlation", "covariance",
-           "criterion", "nodes", "without_each", "level", "missing_cluster")  # fmt: skip
+_PASSED = ("design", "estimand", "slope", "crossed", "correlation", "covariance",
+           "criterion", "nodes", "without_each", "level")  # fmt: skip
 
 
 def _show(found: Fits) -> None:

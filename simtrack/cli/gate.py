@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from simtrack.cli.reading import read_options
+from simtrack.cli.reading import LogOptions, read_options
 from simtrack.cli.reply_reading import (
     SCHEMES_OFFERED,
     TURNS_OPTION,
@@ -15,6 +15,7 @@ from simtrack.cli.reply_reading import (
     read_asked_replies,
 )
 from simtrack.cli.table_parts import tell
+from simtrack.options import Turns
 
 if TYPE_CHECKING:
     from simtrack.scoring.corruption import CorruptionGate
@@ -40,15 +41,15 @@ _FINDING = 3
               help="The protocol, in TOML or JSON [the paper's].")  # fmt: skip
 @example_option()
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def gate(logs: tuple[str, ...], scheme: str, protocol: str | None, as_json: bool,
-         **given: Any) -> int:  # fmt: skip
+def gate(logs: tuple[str, ...], reading: LogOptions, scheme: str, turns: Turns,
+         protocol: str | None, as_json: bool) -> int:  # fmt: skip
     """Destroy the replies of LOGS and score them again: nothing may succeed."""
     from simtrack.scoring.corruption import corruption_gate
     from simtrack.scoring.schemes import load_protocol, scheme_of
 
     how = scheme_of(scheme)
     settings = load_protocol(how, protocol)
-    found = corruption_gate(read_asked_replies(logs, given), how, settings)
+    found = corruption_gate(read_asked_replies(logs, reading, turns), how, settings)
     if as_json:
         print(json.dumps(found.to_dict(), indent=1, ensure_ascii=False))
     else:

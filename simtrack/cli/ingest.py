@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from simtrack.cli.reading import read_options, read_records
+from simtrack.cli.reading import LogOptions, read_options, read_records
 from simtrack.cli.table_parts import (
     account_table,
     counted,
@@ -37,12 +37,12 @@ table that lies among the logs is left out of what is read; logs are never writt
 @read_options
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False),
               help="Trial table to write: .csv, .jsonl or .parquet.")  # fmt: skip
-def ingest(logs: tuple[str, ...], output: str, **given: Any) -> None:
+def ingest(logs: tuple[str, ...], reading: LogOptions, output: str) -> None:
     """Read LOGS (files, folders or globs) into one trial table, and say where every trial went."""
     from simtrack.logs import TRIAL_SUFFIXES, write_trials
 
     refuse_ending(output, TRIAL_SUFFIXES)
-    records = read_records(logs, given, refuse_overwriting(output, logs))
+    records = read_records(logs, reading, refuse_overwriting(output, logs))
     write_trials(records, output)
     tell(output, _told(records))
     if records.kind != "aggregate":

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
 
 from simtrack.cli.parsing import a_figure
-from simtrack.cli.reading import read_options, read_records
+from simtrack.cli.reading import LogOptions, read_options, read_records
 from simtrack.options import Alternative, BoundaryKind
 
 if TYPE_CHECKING:
@@ -59,15 +59,31 @@ _P_OF = {
               help="Shape of the boundary, or how alpha is spent [obrien-fleming].")  # fmt: skip
 @click.option("--figure", type=click.Path(dir_okay=False), help="Draw to a .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def monitor(logs: tuple[str, ...], as_json: bool, figure: str | None, **given: Any) -> None:
+def monitor(
+    logs: tuple[str, ...],
+    reading: LogOptions,
+    levels: tuple[str, str] | None,
+    factor: str | None,
+    order: str | None,
+    estimand: str | None,
+    null: float | None,
+    alternative: Alternative | None,
+    alpha: float,
+    planned: int | None,
+    looks: int | None,
+    boundary: BoundaryKind | None,
+    figure: str | None,
+    as_json: bool,
+) -> None:
     """Say what the trials in LOGS allow to be said now, at every look at once."""
     from simtrack.analysis.monitor import monitor as compute
 
     if figure:
         a_figure(figure)
     found = compute(
-        read_records(logs, given), levels=given["levels"] or None,
-        **{name: given[name] for name in _PASSED},
+        read_records(logs, reading), levels=levels or None, factor=factor,
+        cluster=reading.cluster, order=order, estimand=estimand, null=null,
+        alternative=alternative, alpha=alpha, planned=planned, looks=looks, boundary=boundary,
     )  # fmt: skip
     if figure:
         _draw(found, figure)
@@ -77,10 +93,6 @@ def monitor(logs: tuple[str, ...], as_json: bool, figure: str | None, **given: A
         _show(found)
         if figure:
             print(f"Figure: {figure}")
-
-
-_PASSED = ("factor", "cluster", "order", "estimand", "null", "alternative", "alpha", "planned",
-           "looks", "boundary")  # fmt: skip
 
 
 def _show(found: Monitor) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from dataclasses import dataclass, fields
+from functools import wraps
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from simtrack.records import Records
 
 __all__ = [
+    "LogOptions",
     "log_options",
     "read_options",
     "read_records",
@@ -24,7 +27,45 @@ __all__ = [
     "strict_option",
 ]
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Command = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """How logs are read, chosen from and grouped, as it was typed."""
+
+    by: tuple[str, ...] = ()
+    cluster: str | None = None
+    missing_cluster: MissingCluster = "refuse"
+    metrics: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    skip_refused: bool = False
+    salvage: bool = False
+    summaries: bool = False
+    latest: bool = False
+
+    @property
+    def groups(self) -> list[str]:
+        """The names of `--by`, one by one."""
+        return split_names(self.by)
+
+    @property
+    def mapped(self) -> dict[str, str]:
+        """The columns that `--map` names, by part."""
+        return assignments("--map", self.columns)
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """What the scores of `--score` stand for."""
+        return score_values(self.values)
+
+    @property
+    def only(self) -> dict[str, str]:
+        """The labels of `--where`, by column."""
+        return assignments("--where", self.where)
+
 
 _LOGS = click.argument("logs", nargs=-1, required=True)
 _GROUPS: tuple[Callable[[Any], Any], ...] = (
@@ -84,40 +125,36 @@ strict_option = click.option(
 
 
 def log_options(command: Command) -> Command:
-    """Give a command LOGS and the options that say how they are read and grouped."""
-    return _LOGS(_decorated(command, (*_GROUPS, *_READING)))
+    """Give a command LOGS and, as `reading`, the options that say how they are read and grouped."""
+    return _LOGS(_with_reading(command, (*_GROUPS, *_READING)))
 
 
 def read_options(command: Command) -> Command:
-    """Give a command LOGS and the options that say how they are read."""
-    return _LOGS(_decorated(command, _READING))
+    """Give a command LOGS and, as `reading`, the options that say how they are read."""
+    return _LOGS(_with_reading(command, _READING))
 
 
 def read_records(
-    logs: tuple[str, ...], given: dict[str, Any], leave_out: tuple[str, ...] = ()
+    logs: tuple[str, ...], reading: LogOptions, leave_out: tuple[str, ...] = ()
 ) -> Records:
     """Read the logs as the options of `log_options` say."""
-    from simtrack.analysis.scope import find_factor
+    from simtrack.analysis.scope import selected
     from simtrack.logs import read_logs
 
     with reading_progress() as progress:
         records = read_logs(
             logs,
-            map=assignments("--map", given["columns"]) or None,
-            metric=list(given["metrics"]) or None,
-            scores=score_values(given["values"]),
-            detail="summaries" if given["summaries"] else "samples",
-            salvage=given["salvage"],
-            skip_refused=given["skip_refused"],
-            latest=given["latest"],
+            map=reading.mapped or None,
+            metric=list(reading.metrics) or None,
+            scores=reading.scores,
+            detail="summaries" if reading.summaries else "samples",
+            salvage=reading.salvage,
+            skip_refused=reading.skip_refused,
+            latest=reading.latest,
             leave_out=leave_out,
             progress=progress,
         )
-    for name, label in assignments("--where", given["where"]).items():
-        column = find_factor(records, name)
-        known = records.factors[column].levels
-        records = records.select(**{column: [label] if label in known else label.split("|")})
-    return records
+    return selected(records, reading.only)
 
 
 def score_values(texts: tuple[str, ...]) -> dict[str, float | None]:
@@ -142,10 +179,18 @@ def split_names(texts: tuple[str, ...]) -> list[str]:
     return [name.strip() for text in texts for name in text.split(",") if name.strip()]
 
 
-def _decorated(command: Command, options: tuple[Callable[[Any], Any], ...]) -> Command:
+def _with_reading(command: Command, options: tuple[Callable[[Any], Any], ...]) -> Command:
+    """Put the options of reading into one value, `reading`, so that they keep their types."""
+
+    @wraps(command)
+    def run(**typed: Any) -> object:
+        own = {f.name: typed.pop(f.name) for f in fields(LogOptions) if f.name in typed}
+        return command(reading=LogOptions(**own), **typed)
+
+    taken: Command = run
     for option in reversed(options):
-        command = option(command)
-    return command
+        taken = option(taken)
+    return taken
 
 
 def _number(text: str, value: str) -> float | None:

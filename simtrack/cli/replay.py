@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from shlex import quote
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
 
-from simtrack.cli.reading import log_options, split_names
+from simtrack.cli.reading import LogOptions, log_options
 from simtrack.cli.reply_reading import example_option, read_asked_replies
 from simtrack.cli.score_parts import comparison_text
 from simtrack.cli.table_parts import counted, refuse_ending, refuse_overwriting, tell
@@ -28,7 +28,6 @@ Examples:
 A table needs one row a message, with trajectory, turn, role (user, assistant, tool), the words and
 the tool calls. Sessions that another gate cut or re-prompted before are refused.
 """
-_NOT_HERE = {"metrics": "--metric", "summaries": "--summaries"}
 _SHOWN_NOTES = 12
 
 
@@ -47,7 +46,19 @@ _SHOWN_NOTES = 12
 @click.option("--icc", type=float, help="Intracluster correlation where clusters show no spread.")
 @click.option("-o", "--output", metavar="FILE", help="Write the table of sessions.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def replay(logs: tuple[str, ...], as_json: bool, **given: Any) -> None:
+def replay(
+    logs: tuple[str, ...],
+    reading: LogOptions,
+    gates: tuple[GateName, ...],
+    protocol: str | None,
+    done: str | None,
+    calls: tuple[str, ...],
+    recorded: str | None,
+    level: float,
+    icc: float | None,
+    output: str | None,
+    as_json: bool,
+) -> None:
     """Cut the sessions in LOGS where another gate would have stopped them, without any call.
 
     Marker (B1): a message without a stage marker is a dead end, COMPLETED stops. No-tool-call
@@ -57,44 +68,49 @@ def replay(logs: tuple[str, ...], as_json: bool, **given: Any) -> None:
     from simtrack.analysis.replayed import replay as compute
     from simtrack.logs import TRIAL_SUFFIXES, write_trials
 
-    for name, option in _NOT_HERE.items():
-        if given.get(name):
+    for on, option in ((reading.metrics, "--metric"), (reading.summaries, "--summaries")):
+        if on:
             raise InputError(option, "left out", cure="A replay reads every message of LOGS.")
     aside: tuple[str, ...] = ()
-    if given["output"]:
-        refuse_ending(given["output"], TRIAL_SUFFIXES)
-        aside = refuse_overwriting(given["output"], logs)
+    if output:
+        refuse_ending(output, TRIAL_SUFFIXES)
+        aside = refuse_overwriting(output, logs)
     found, sessions = compute(
-        read_asked_replies(logs, given, "all", aside),
-        tuple(dict.fromkeys(given["gates"])),
-        protocol=_protocol(given),
-        by=split_names(given["by"]),
-        **{n: given[n] for n in ("cluster", "level", "icc", "missing_cluster")},
+        read_asked_replies(logs, reading, "all", aside),
+        tuple(dict.fromkeys(gates)),
+        protocol=_protocol(protocol, done, calls, recorded),
+        by=reading.groups,
+        cluster=reading.cluster,
+        level=level,
+        icc=icc,
+        missing_cluster=reading.missing_cluster,
     )
-    if given["output"]:
-        write_trials(sessions, given["output"])
+    if output:
+        write_trials(sessions, output)
     if as_json:
         print(json.dumps(found.to_dict(), indent=1, ensure_ascii=False))
     else:
-        _show(found, given["output"])
+        _show(found, output)
 
 
-def _protocol(given: dict[str, Any]) -> ReplayProtocol:
+def _protocol(
+    file: str | None, column: str | None, calls: tuple[str, ...], recorded: str | None
+) -> ReplayProtocol:
     """Put what the options say over what the file says."""
     from simtrack.scoring.protocol_file import load_plain
     from simtrack.scoring.replay.protocol import ReplayProtocol
 
-    plain = load_plain(given["protocol"]) if given["protocol"] else {}
-    done = [("column", given["done"]), ("calls", list(given["calls"]))]
+    plain = load_plain(file) if file else {}
+    done = [("column", column), ("calls", list(calls))]
     told = {key: value for key, value in done if value}
     if told:
         rest = plain.get("done", {})
         kept = {k: v for k, v in rest.items() if k == "rejected"} if isinstance(rest, dict) else {}
         plain["done"] = kept | told
-    if given["recorded"]:
+    if recorded:
         record = plain.get("record", {})
-        plain["record"] = (record if isinstance(record, dict) else {}) | {"gate": given["recorded"]}
-    return ReplayProtocol.from_dict(plain, given["protocol"] or "options")
+        plain["record"] = (record if isinstance(record, dict) else {}) | {"gate": recorded}
+    return ReplayProtocol.from_dict(plain, file or "options")
 
 
 def _show(found: Replay, output: str | None) -> None:

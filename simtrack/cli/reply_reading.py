@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
-from simtrack.cli.parsing import assignments
-from simtrack.cli.reading import score_values
+from simtrack.cli.reading import LogOptions
 from simtrack.cli.reading_progress import reading_progress
 from simtrack.errors import InputError
 from simtrack.options import Turns
@@ -26,10 +25,6 @@ TURNS_OPTION = click.option(
     "--turns", type=click.Choice(get_args(Turns)), default="last",
     help="Score the last reply of each trial, or all of its turns [last].",
 )  # fmt: skip
-
-
-#: Options of `log_options` that choose among the log's own scores.
-_OF_TRIALS = {"metrics": "--metric", "summaries": "--summaries"}
 
 
 def example_option(scheme: str | None = None) -> Callable[[Command], Command]:
@@ -78,31 +73,31 @@ def _example(scheme: str) -> str:
 
 def read_asked_replies(
     logs: tuple[str, ...],
-    given: dict[str, Any],
-    turns: Turns | None = None,
+    reading: LogOptions,
+    turns: Turns = "last",
     leave_out: tuple[str, ...] = (),
 ) -> Replies:
     """Read the replies of the logs as the options of `log_options` say."""
     from simtrack.analysis.scope import find_factor
     from simtrack.logs import read_replies
 
-    for name, option in _OF_TRIALS.items():
-        if given.get(name):
+    for on, option in ((reading.metrics, "--metric"), (reading.summaries, "--summaries")):
+        if on:
             cure = "It chooses among the log's own scores; here the words are read."
             raise InputError(option, "left out where replies are read", cure=cure)
     with reading_progress() as progress:
         replies = read_replies(
             logs,
-            map=assignments("--map", given["columns"]) or None,
-            scores=score_values(given["values"]),
-            turns=turns or given.get("turns", "last"),
-            salvage=given["salvage"],
-            skip_refused=given["skip_refused"],
-            latest=given["latest"],
+            map=reading.mapped or None,
+            scores=reading.scores,
+            turns=turns,
+            salvage=reading.salvage,
+            skip_refused=reading.skip_refused,
+            latest=reading.latest,
             leave_out=leave_out,
             progress=progress,
         )
-    for name, label in assignments("--where", given["where"]).items():
+    for name, label in reading.only.items():
         column = find_factor(replies.records, name)
         known = replies.records.factors[column].levels
         replies = replies.select(**{column: [label] if label in known else label.split("|")})

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from simtrack.cli.parsing import assignments
-from simtrack.cli.reading import read_options
+from simtrack.cli.reading import LogOptions, read_options
 from simtrack.cli.reply_reading import (
     SCHEMES_OFFERED,
     TURNS_OPTION,
@@ -19,6 +18,7 @@ from simtrack.cli.reply_reading import (
 from simtrack.cli.score_parts import comparison_text
 from simtrack.cli.table_parts import tell
 from simtrack.errors import InputError
+from simtrack.options import Turns
 
 if TYPE_CHECKING:
     from simtrack.analysis.rescore import Rescore
@@ -56,38 +56,49 @@ _LEAST = 1e-300
 @click.option("--level", type=float, default=0.95, help="Confidence level [0.95].")
 @click.option("--show", type=click.IntRange(0), default=10, help="Changed replies to list [10].")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def rescore(logs: tuple[str, ...], as_json: bool, show: int, **given: Any) -> None:
+def rescore(
+    logs: tuple[str, ...],
+    reading: LogOptions,
+    scheme: str,
+    turns: Turns,
+    protocol: str | None,
+    old_protocol: str | None,
+    against: str | None,
+    level: float,
+    show: int,
+    as_json: bool,
+) -> None:
     """Hold old verdicts of the replies in LOGS against new ones."""
     from simtrack.analysis.rescore import rescore as compute
 
-    if given["metrics"]:
+    if reading.metrics:
         cure = "The verdict of the log that is to be held: --against METRIC."
         raise InputError("--metric", "left out", cure=cure)
-    replies = read_asked_replies(logs, given)
-    asked = given["against"]
+    replies = read_asked_replies(logs, reading, turns)
     found = compute(
         replies,
-        given["scheme"],
-        against=_metric(replies, asked, given),
-        **{n: given[n] for n in ("protocol", "old_protocol", "cluster", "level")},
+        scheme,
+        against=against if old_protocol is not None else _metric(replies, against, reading),
+        protocol=protocol,
+        old_protocol=old_protocol,
+        cluster=reading.cluster,
+        level=level,
     )
-    if asked is not None:
-        found = replace(found, against=asked)
+    if against is not None:
+        found = replace(found, against=against)
     if as_json:
         print(json.dumps(found.to_dict(), indent=1, ensure_ascii=False))
     else:
         _show(found, show)
 
 
-def _metric(replies: Replies, asked: str | None, given: dict[str, Any]) -> str | None:
+def _metric(replies: Replies, asked: str | None, reading: LogOptions) -> str | None:
     """Give the metric that is meant: by its name, or by the column that a table's score was in."""
     from simtrack.analysis.fit_checks import score_columns
 
-    if given["old_protocol"] is not None:  # the analysis refuses both
-        return asked
     if asked is None or asked in replies.verdicts or "value" not in replies.verdicts:
         return asked
-    mapped = assignments("--map", given["columns"])
+    mapped = reading.mapped
     named = mapped.get("value", mapped.get("outcome"))
     columns = (named,) if named else score_columns(replies.records.notes)
     if asked in columns:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from simtrack.cli.parsing import one_output
-from simtrack.cli.reading import log_options, read_records, split_names, strict_option
+from simtrack.cli.reading import LogOptions, log_options, read_records, strict_option
 from simtrack.cli.reply_reading import SCHEMES_OFFERED, TURNS_OPTION, example_option
 from simtrack.cli.score_parts import (
     comparison_text,
@@ -16,10 +17,10 @@ from simtrack.cli.score_parts import (
     pass_table,
     sensitivity_table,
 )
-from simtrack.cli.score_scheme import score_by_scheme
+from simtrack.cli.score_scheme import SchemeOptions, score_by_scheme
 from simtrack.cli.table_parts import tell
 from simtrack.errors import Finding, InputError
-from simtrack.options import MissingPolicy, Status
+from simtrack.options import MissingPolicy, Status, Turns
 
 if TYPE_CHECKING:
     from simtrack.analysis import Estimate, SensitivityRow
@@ -75,7 +76,26 @@ _IMPUTED = frozenset({"unscored", "errored", "limited", "infrastructure", "missi
 @strict_option
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the rates as CSV.")
-def score(logs: tuple[str, ...], as_json: bool, as_csv: bool, **given: Any) -> None:
+def score(
+    logs: tuple[str, ...],
+    reading: LogOptions,
+    levels: tuple[str, str] | None,
+    factor: str | None,
+    estimand: str | None,
+    level: float,
+    method: str | None,
+    icc: float | None,
+    missing: MissingPolicy,
+    sensitivity: bool,
+    ks: str | None,
+    scheme: str,
+    turns: Turns,
+    protocol: str | None,
+    output: str | None,
+    strict: bool,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
     """Score LOGS: files, folders or globs. Where did every planned trial go; what are the rates?
 
     Rates carry Wilson's interval on the effective sample size with t(G-1), so repeated trials of
@@ -85,25 +105,36 @@ def score(logs: tuple[str, ...], as_json: bool, as_csv: bool, **given: Any) -> N
     from simtrack.analysis.score import score as compute
 
     one_output(json=as_json, csv=as_csv)
-    if given["scheme"] != "plain":
-        asked = {"csv": as_csv, "strict": given["strict"]}
-        for name in (n for n, on in asked.items() if on):
-            cure = "Use --json, or -o FILE.csv." if name == "csv" else ""
-            raise InputError(f"--{name}", "left out with --scheme", cure=cure)
-        score_by_scheme(logs, given, as_json)
+    levels = levels or None
+    if scheme != "plain":
+        _refuse({
+            "--csv": as_csv, "--strict": strict, "--metric": reading.metrics, "--compare": levels,
+            "--factor": factor, "--estimand": estimand, "--method": method, "--pass-k": ks,
+            "--sensitivity": sensitivity, "--summaries": reading.summaries,
+            "--missing": missing != "drop",
+        })  # fmt: skip
+        score_by_scheme(logs, reading, SchemeOptions(scheme, turns, protocol, output, level, icc),
+                        as_json)  # fmt: skip
         return
-    for name in ("protocol", "output"):
-        if given[name]:
+    for name, value in (("protocol", protocol), ("output", output)):
+        if value:
             raise InputError(f"--{name}", "used with --scheme", cure="Name one, as stageif.")
-    rates_only = not (given["levels"] or given["sensitivity"] or given["ks"])
-    if as_csv and not (rates_only and given["missing"] != "bounds"):
+    if as_csv and (levels or sensitivity or ks or missing == "bounds"):
         raise InputError("--csv", "used for rates alone", cure="Use --json for everything.")
     found = compute(
-        read_records(logs, given),
-        by=split_names(given["by"]),
-        levels=given["levels"] or None,
-        pass_k=_whole_numbers(given["ks"]),
-        **{name: given[name] for name in _PASSED},
+        read_records(logs, reading),
+        by=reading.groups,
+        cluster=reading.cluster,
+        estimand=estimand,
+        levels=levels,
+        factor=factor,
+        level=level,
+        method=method,
+        icc=icc,
+        missing_cluster=reading.missing_cluster,
+        missing=missing,
+        sensitivity=sensitivity,
+        pass_k=_whole_numbers(ks),
     )
     if as_json:
         print(json.dumps(found.to_dict(), indent=1, ensure_ascii=False))
@@ -111,12 +142,23 @@ def score(logs: tuple[str, ...], as_json: bool, as_csv: bool, **given: Any) -> N
         print(_csv(found), end="")
     else:
         _show(found)
-    if given["strict"] and (lacking := not_estimable(found)):
+    if strict and (lacking := not_estimable(found)):
         raise Finding(f"--strict: not estimable: {'; '.join(lacking)}.")
 
 
-_PASSED = ("cluster", "estimand", "factor", "level", "method", "icc", "missing_cluster", "missing",
-           "sensitivity")  # fmt: skip
+def _refuse(asked: Mapping[str, object]) -> None:
+    """Refuse what is answered from a scored table, not from replies."""
+    cures = {
+        "--csv": "Use --json, or -o FILE.csv.",
+        "--strict": "",
+        "--missing": "Write the scored table with -o FILE, and give that to score with "
+                     "--estimand NAME.",
+    }  # fmt: skip
+    usual = ("Write the scored table with -o FILE, and give that to score or test with "
+             "--estimand NAME and --where view=LEVEL.")  # fmt: skip
+    for option, value in asked.items():
+        if value:
+            raise InputError(option, "left out with --scheme", cure=cures.get(option, usual))
 
 
 def _whole_numbers(text: str | None) -> list[int]:

@@ -4,56 +4,59 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from simtrack.cli.reading import split_names
+from simtrack.cli.reading import LogOptions
 from simtrack.cli.reply_reading import read_asked_replies
 from simtrack.cli.table_parts import counted, refuse_ending, refuse_overwriting, tell
-from simtrack.errors import InputError
+from simtrack.options import Turns
 
 if TYPE_CHECKING:
     from simtrack.analysis.scheme_score import SchemeScore
     from simtrack.records import Records
 
-__all__ = ["score_by_scheme"]
+__all__ = ["SchemeOptions", "score_by_scheme"]
 
-#: Options of `score` that are answered from a scored table, not from replies.
-_NOT_HERE = {"metrics": "--metric", "levels": "--compare", "factor": "--factor",
-             "estimand": "--estimand", "method": "--method", "ks": "--pass-k",
-             "sensitivity": "--sensitivity", "summaries": "--summaries"}  # fmt: skip
 _SHOWN_NOTES = 12
 
 
-def score_by_scheme(logs: tuple[str, ...], given: dict[str, Any], as_json: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class SchemeOptions:
+    """How replies are scored, as it was typed."""
+
+    scheme: str
+    turns: Turns
+    protocol: str | None
+    output: str | None
+    level: float
+    icc: float | None
+
+
+def score_by_scheme(
+    logs: tuple[str, ...], reading: LogOptions, asked: SchemeOptions, as_json: bool
+) -> None:
     """Score the replies of the logs, print the report, and write the scored table if asked."""
     from simtrack.analysis.scheme_score import score_replies
     from simtrack.logs import TRIAL_SUFFIXES, write_trials
 
-    for name, option in _NOT_HERE.items():
-        if given.get(name):
-            cure = ("Write the scored table with -o FILE, and give that to score or test with "
-                    "--estimand NAME and --where view=LEVEL.")  # fmt: skip
-            raise InputError(option, "left out with --scheme", cure=cure)
-    if given["missing"] != "drop":
-        cure = "Write the scored table with -o FILE, and give that to score with --estimand NAME."
-        raise InputError("--missing", "left out with --scheme", given["missing"], cure=cure)
     aside: tuple[str, ...] = ()
-    if given["output"]:
-        refuse_ending(given["output"], TRIAL_SUFFIXES)
-        aside = refuse_overwriting(given["output"], logs)
+    if asked.output:
+        refuse_ending(asked.output, TRIAL_SUFFIXES)
+        aside = refuse_overwriting(asked.output, logs)
     found, tables = score_replies(
-        read_asked_replies(logs, given, leave_out=aside),
-        given["scheme"],
-        protocol=given["protocol"],
-        by=split_names(given["by"]),
-        cluster=given["cluster"],
-        level=given["level"],
-        icc=given["icc"],
-        missing_cluster=given["missing_cluster"],
+        read_asked_replies(logs, reading, asked.turns, aside),
+        asked.scheme,
+        protocol=asked.protocol,
+        by=reading.groups,
+        cluster=reading.cluster,
+        level=asked.level,
+        icc=asked.icc,
+        missing_cluster=reading.missing_cluster,
     )
-    written = _placed(given["output"], tables, logs) if given["output"] else {}
+    written = _placed(asked.output, tables, logs) if asked.output else {}
     for path, name in written.items():
         write_trials(tables[name], path)
     if as_json:
@@ -62,8 +65,8 @@ def score_by_scheme(logs: tuple[str, ...], given: dict[str, Any], as_json: bool)
     _show(found)
     for path, name in written.items():
         print(f"Scored table, {name} by {name}: {path}")
-    if written:
-        print(f"Read it: {_reading(given['output'], found, next(iter(tables.values())))}")
+    if asked.output and written:
+        print(f"Read it: {_reading(asked.output, found, next(iter(tables.values())))}")
 
 
 def _placed(output: str, tables: Mapping[str, Records], logs: tuple[str, ...]) -> dict[str, str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
 from simtrack.cli.parsing import one_output
-from simtrack.cli.reading import log_options, read_records, split_names, strict_option
+from simtrack.cli.reading import LogOptions, log_options, read_records, split_names, strict_option
 from simtrack.cli.score_parts import SHORT, signed
 from simtrack.cli.table_parts import tell
 from simtrack.errors import Finding
@@ -16,6 +16,7 @@ from simtrack.options import Alternative
 
 if TYPE_CHECKING:
     from simtrack.analysis import TestFamily, TestRow
+    from simtrack.analysis.families import TestAdjustment
     from simtrack.answer import Answer
     from simtrack.note import Note
     from simtrack.report.table import Table
@@ -64,24 +65,47 @@ _ADJUSTMENTS = ("none", "bonferroni", "holm", "hochberg", "benjamini-hochberg",
 @strict_option
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print one line a hypothesis as CSV.")
-def test(logs: tuple[str, ...], as_json: bool, as_csv: bool, **given: Any) -> None:
+def test(
+    logs: tuple[str, ...],
+    reading: LogOptions,
+    levels: tuple[str, str],
+    factor: str | None,
+    method: str,
+    on: tuple[str, ...],
+    strata: str | None,
+    alternative: Alternative,
+    adjust: TestAdjustment | Literal["none"],
+    family: str | None,
+    estimand: str | None,
+    level: float,
+    strict: bool,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
     """Test two levels in every group of LOGS: files, folders or globs.
 
     The default is the exact sign-flip test on cluster differences, which keeps repeated trials of
     one task together, with the interval that inverts it. A test that has too few clusters to
     reject is refused.
     """
-    from simtrack.analysis.testing import test
+    from simtrack.analysis.testing import test as compute
 
     one_output(json=as_json, csv=as_csv)
-    found = test(
-        read_records(logs, given),
-        *given["levels"],
-        by=split_names(given["by"]),
-        on=split_names(given["on"]),
-        adjust=None if given["adjust"] == "none" else given["adjust"],
-        family=_family(given["family"]),
-        **{name: given[name] for name in _PASSED},
+    found = compute(
+        read_records(logs, reading),
+        *levels,
+        factor=factor,
+        by=reading.groups,
+        method=method,
+        alternative=alternative,
+        adjust=None if adjust == "none" else adjust,
+        family=_family(family),
+        estimand=estimand,
+        cluster=reading.cluster,
+        on=split_names(on),
+        strata=strata,
+        level=level,
+        missing_cluster=reading.missing_cluster,
     )
     if as_json:
         print(json.dumps(found.to_dict(), indent=1, ensure_ascii=False))
@@ -90,12 +114,8 @@ def test(logs: tuple[str, ...], as_json: bool, as_csv: bool, **given: Any) -> No
     else:
         _show(found)
     refused = sum(bool(row.answer.refused) for row in found.rows)
-    if given["strict"] and refused:
+    if strict and refused:
         raise Finding(f"--strict: {refused} of {len(found.rows)} tests are refused.")
-
-
-_PASSED = ("factor", "method", "strata", "alternative", "estimand", "level", "cluster",
-           "missing_cluster")  # fmt: skip
 
 
 def _family(text: str | None) -> int | list[str] | None:
