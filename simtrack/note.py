@@ -7,7 +7,9 @@ from typing import Final
 __all__ = ["ROUTINE", "Note"]
 
 #: Codes of notes that say what always holds for such data; `-q` leaves them out.
-ROUTINE: Final = frozenset({"pooled", "clusters-are-units", "assumed-icc", "bounded-by-sums"})
+ROUTINE: Final = frozenset(
+    {"pooled", "clusters-are-units", "assumed-icc", "bounded-by-sums", "default-interval"}
+)
 
 
 class Note(str):

@@ -279,6 +279,22 @@ MUTANTS = (
         (f"{_AT}/test_anytime.py",),
         "a bound that spends many times the alpha it promises",
     ),
+    Mutant(
+        "no cluster beside those seen",
+        f"{_IN}/rates/bounded_mean.py",
+        "return _exponential_tail(np.concatenate([-once, pull], axis=1), times) - alpha",
+        "return _exponential_tail(np.concatenate([-0.01 * once, pull], axis=1), times) - alpha",
+        (f"{_AT}/test_bounded_mean.py",),
+        "a bootstrap of the clusters seen in place of a bound for all",
+    ),
+    Mutant(
+        "whole sums for whole scores",
+        f"{_IN}/rates/pass_k.py",
+        "graded = (square != top) | (top != np.rint(top))",
+        "graded = (top != np.rint(top))",
+        (f"{_AT}/test_pass_k.py",),
+        "pass@k of scores of one half",
+    ),
 )
 
 

@@ -11,6 +11,7 @@ from simtrack.estimands import Contrast, Estimand, estimand
 __all__ = [
     "binomial_exact",
     "bootstrap_percentile",
+    "bounded_mean",
     "cluster_t_difference",
     "gee",
     "linear_mixed",
@@ -128,8 +129,13 @@ def logistic_mixed(what: What, *levels: str, **more: Any) -> Analysis:
     return named("logistic-mixed", what, *levels, **more)
 
 
-def wilson_guarded(what: What, **more: Any) -> Analysis:
+def bounded_mean(what: What, **more: Any) -> Analysis:
     """The default interval for one rate; arguments as for `named`."""
+    return named("bounded-mean", what, **more)
+
+
+def wilson_guarded(what: What, **more: Any) -> Analysis:
+    """Wilson's interval on the effective number of trials; arguments as for `named`."""
     return named("wilson-guarded", what, **more)
 
 

@@ -14,7 +14,7 @@ from simtrack.analysis.source import Source, Table, read_totals
 from simtrack.counts import Losses
 from simtrack.errors import InputError
 from simtrack.estimands import Estimand
-from simtrack.inference import clustered_rates
+from simtrack.inference import clustered_rates, default_method
 from simtrack.options import Computation, Guarantee, MissingCluster
 from simtrack.records import Records
 
@@ -42,7 +42,8 @@ class Estimate:
     low, high : float or None
         Ends of the interval.
     naive_se, clustered_se, design_effect, effective_n, icc : float or None
-        See `simtrack.inference.ClusteredRates`. `effective_n` is what the interval was computed on.
+        See `simtrack.inference.ClusteredRates`. `effective_n` is what an interval
+        by Wilson or Korn and Graubard was computed on.
     method : str
     """
 
@@ -140,9 +141,8 @@ def estimate(
 ) -> Estimates:
     """What is the rate or the mean score of each group, and how well is it known?
 
-    Scores in [0, 1] get Wilson's interval on the effective sample size with t(G-1)
-    (`simtrack.inference.wilson_guarded`), others the cluster t interval, unless a `method` of
-    the catalogue (`simtrack methods rate`) is named.
+    Scores in [0, 1] get the bounded mean of clusters (`simtrack.inference.bounded_mean`), others
+    the cluster t interval, unless a `method` of the catalogue (`simtrack methods rate`) is named.
 
     Parameters
     ----------
@@ -158,7 +158,8 @@ def estimate(
     method : str, optional
         A method for one rate, by its name in the catalogue.
     icc : float, optional
-        Intracluster correlation to assume where clusters show no spread.
+        Intracluster correlation to assume where clusters show no spread, by a method that assumes
+        one, such as wilson-guarded.
     missing_cluster : "refuse" or "own"
         For Records, what to do with scored rows that have no cluster label.
 
@@ -175,7 +176,7 @@ def estimate(
     ...     {"unit": ["q1", "q1", "q2", "q2", "q3", "q3"], "value": [1, 1, 0, 1, 0, 0]}
     ... )
     >>> estimate(records).rows[0]
-    Estimate(all: 0.5000, 0.0425 to 0.9575, 3 clusters, n=6)
+    Estimate(all: 0.5000, 0.0668 to 0.9332, 3 clusters, n=6)
     """
     names = (by,) if isinstance(by, str) else tuple(by)
     if isinstance(table, Records):
@@ -199,15 +200,16 @@ def _rows(
     totals = source.totals
     rates = clustered_rates(totals)
     extra = source.notes
-    if method is None and not source.bounded:
-        method = "cluster-t"
-        extra = ("scores lie outside [0, 1]: cluster t instead of Wilson", *extra)
-    found = find_method(method or "wilson-guarded", "rate")
+    if method is None:
+        method, why = default_method(totals, source.bounded)
+        extra = (why, *extra)
+    found = find_method(method, "rate")
     interval = found.load()
     taken = signature(interval).parameters
     offered: dict[str, object] = {"icc": icc, "rates": rates}
     if icc is not None and "icc" not in taken:
-        raise InputError("icc", f"left out for {found.name}, which assumes none", icc)
+        raise InputError("icc", f"left out for {found.name}, which assumes none", icc,
+                         cure="Or name --method wilson-guarded.")  # fmt: skip
     ends = interval(totals, level=level, **{k: v for k, v in offered.items() if k in taken})
     return tuple(
         Estimate(

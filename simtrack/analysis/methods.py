@@ -45,10 +45,17 @@ def find_method(name: str, *topics: Topic) -> Method:
 _IN = "simtrack.inference"
 register(
     Method(
+        "bounded-mean", "rate", f"{_IN}.rates.bounded_mean:bounded_mean",
+        "0/1 or graded scores in [0, 1], in clusters of any number, size and law; the default.",
+        "One cluster. Wide with few clusters. Proved for clusters that pass or fail as a whole, "
+        "elsewhere conjectured and measured.",
+        "quadrature", "finite-sample", "Gaffke 2005; Learned-Miller & Thomas 2019",
+    ),
+    Method(
         "wilson-guarded", "rate", f"{_IN}.rates.wilson:wilson_guarded",
-        "Binary or [0, 1] scores in clusters, few or many, of unequal sizes; rates near 0 or 1.",
-        "One cluster. Rare outcomes rest on an assumed ICC; with strong clustering (ICC .5), rates "
-        "near .9 and very unequal clusters it still covers too little.",
+        "0/1 scores in clusters whose rates vary smoothly; narrower than bounded-mean.",
+        "One cluster. A few clusters that never pass, or trials that repeat alike: it covers as "
+        "little as .7 with 30 clusters; skewed graded scores: .4 with 12.",
         "closed-form", "asymptotic",
         "Wilson 1927 on the effective sample size, with Kish's effective number of clusters",
     ),
@@ -96,7 +103,7 @@ register(
         "percent-agreement", "agreement", f"{_IN}.agreement.agreement:percent_agreement",
         "How often two raters of a unit give it one label, for any number of raters.",
         "One common label: agreement is high by chance alone.",
-        "closed-form", "asymptotic", "Wilson on the effective number of units, with t(G-1)",
+        "quadrature", "finite-sample", "Bounded mean of clusters: Gaffke 2005",
     ),
     Method(
         "cohen-kappa", "agreement", f"{_IN}.agreement.kappa:cohen_kappa",
@@ -156,13 +163,13 @@ register(
         "pass-at-k", "rank", f"{_IN}.rates.pass_k:pass_at_k",
         "At least one of k trials of a task passes, unbiased for unequal numbers of trials.",
         "Tasks with fewer than k trials: listed, in no average.",
-        "closed-form", "asymptotic", "Chen et al. 2021, eq. 1",
+        "quadrature", "finite-sample", "Chen et al. 2021, eq. 1; interval: Gaffke 2005",
     ),
     Method(
         "pass-hat-k", "rank", f"{_IN}.rates.pass_k:pass_hat_k",
         "All of k trials of a task pass, unbiased for unequal numbers of trials.",
         "Tasks with fewer than k trials: listed, in no average.",
-        "closed-form", "asymptotic", "Yao et al. 2024, tau-bench",
+        "quadrature", "finite-sample", "Yao et al. 2024, tau-bench; interval: Gaffke 2005",
     ),
 )  # fmt: skip
 register(

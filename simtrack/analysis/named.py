@@ -87,6 +87,7 @@ register_analysis(
     NamedAnalysis("gee", gee_clusters, "contrast"),
     NamedAnalysis("logistic-mixed", logistic_mixed_clusters, "contrast"),
     NamedAnalysis("bootstrap-percentile", bootstrap_percentile, "contrast", has_pvalue=False),
+    NamedAnalysis("bounded-mean", rate_interval("bounded-mean"), "rate", has_pvalue=False),
     NamedAnalysis("wilson-guarded", rate_interval("wilson-guarded"), "rate", has_pvalue=False),
     NamedAnalysis("binomial-exact", binomial_exact, "rate", lattice="pooled"),
     NamedAnalysis(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from simtrack.analysis.crossing import lies_within
 from simtrack.analysis.scope import Scope
 from simtrack.analysis.source import read_totals
@@ -12,6 +14,7 @@ from simtrack.counts import Totals
 from simtrack.errors import InputError
 from simtrack.inference import PassK, pass_at_k, pass_hat_k
 from simtrack.options import MissingCluster
+from simtrack.records import Records, is_binary
 
 __all__ = ["PassRates", "pass_rates"]
 
@@ -72,6 +75,7 @@ def pass_rates(
         raise InputError("k", "different numbers", ", ".join(map(str, ks)))
     scope.refuse_conditions("pass@k")
     records, unit = scope.records, scope.unit
+    _refuse_graded(records)
     inside = unit not in (None, scope.cluster) and lies_within(records, scope.cluster, (unit,))
     task = unit if inside and unit is not None else scope.cluster
     totals = read_totals(records, None, scope.by, task, missing_cluster).totals
@@ -93,3 +97,13 @@ def _each(
 ) -> tuple[PassK, ...]:
     assert callable(rule)
     return tuple(rule(tasks, k, cluster=groups, level=level) for k in ks)
+
+
+def _refuse_graded(records: Records) -> None:
+    """Refuse scores that are neither 0 nor 1, by the scores themselves: sums can be whole."""
+    if is_binary(records):
+        return
+    scores = records.numbers["value"]
+    wrong = float(scores[~np.isnan(scores) & (scores != 0.0) & (scores != 1.0)][0])
+    cure = f"Say what each stands for: --score {wrong:g}=0."
+    raise InputError("scores", "0 or 1 for pass@k and pass^k", f"{wrong:g}", cure=cure)

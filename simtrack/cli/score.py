@@ -53,8 +53,10 @@ _IMPUTED = frozenset({"unscored", "errored", "limited", "infrastructure", "missi
 @click.option("--factor", help="The column that they are levels of [found by the levels].")
 @click.option("--estimand", help="A named estimand, such as adherence [the plain rate].")
 @click.option("--level", type=float, default=0.95, help="Confidence level [0.95].")
-@click.option("--method", help="Interval by name: see simtrack methods rate [wilson-guarded].")
-@click.option("--icc", type=float, help="Intracluster correlation where clusters show no spread.")
+@click.option("--method", help="Interval by name: see simtrack methods rate [bounded-mean].")
+@click.option(
+    "--icc", type=float, help="Intracluster correlation to assume, as wilson-guarded does."
+)
 @click.option(
     "--missing", type=click.Choice(get_args(MissingPolicy)), default="drop",
     help="What a planned trial without a score counts as [drop].",

@@ -128,7 +128,9 @@ def pass_table(by: Sequence[str], found: Sequence[PassRates]) -> Table:
                 *(number(x) for x in (at.value, at.low, at.high, hat.value, hat.low, hat.high)),
                 f"{len(at.not_estimable)}: {short}" if short else "",
             ))  # fmt: skip
-    title = "Any (pass@k) and all (pass^k) of k trials; tasks weigh alike, Wilson over clusters:"
+    title = (
+        "Any (pass@k) and all (pass^k) of k trials; tasks weigh alike, bounded-mean of clusters:"
+    )
     return Table(title, heads, rows, frozenset((*by, "too few trials")))
 
 

@@ -341,6 +341,12 @@ from .rates.binomial import (
     mid_p as mid_p,
 )
 from .rates.bounded_mean import (
+    bounded_mean as bounded_mean,
+)
+from .rates.bounded_mean import (
+    bounded_mean_limits as bounded_mean_limits,
+)
+from .rates.bounded_mean import (
     bounded_mean_p as bounded_mean_p,
 )
 from .rates.cluster_t import (
@@ -372,6 +378,9 @@ from .rates.clustered import (
 )
 from .rates.clustered import (
     effective_size as effective_size,
+)
+from .rates.default import (
+    default_method as default_method,
 )
 from .rates.group_mean import (
     GroupMean as GroupMean,

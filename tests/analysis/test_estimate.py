@@ -74,13 +74,14 @@ def test_sums_of_partial_scores_say_how_their_range_is_known():
     known = "scores lie in [0, 1] as far as their sums and squares can tell"
     assert known not in estimate(records).rows[0].notes
     row = estimate(records.sums()).rows[0]
-    assert row.method.startswith("Wilson")
+    assert row.method.startswith("bounded mean")
     assert known in row.notes
 
 
 def test_partial_scores_are_rates_still():
     row = estimate(Records.from_columns({"unit": UNITS, "value": [1, 0.5, 0, 1, 0.5, 0]})).rows[0]
-    assert row.method.startswith("Wilson")
+    assert row.method.startswith("bounded mean")
+    assert row.notes[0].code == "default-interval"
     assert row.rate == 0.5
     assert row.naive_se == pytest.approx((1 / 5 / 6 * 1.0) ** 0.5)  # Σ(x-.5)² = 1, over 5, over 6
 
@@ -95,8 +96,8 @@ def test_one_cluster_has_no_interval_and_says_why():
 def test_all_passed_is_no_certainty():
     row = estimate(Records.from_columns({"unit": UNITS, "value": [1] * 6})).rows[0]
     assert row.high == 1.0
-    assert row.low < 0.5
-    assert any("assumed ICC 0.3" in note for note in row.notes)
+    assert row.low == pytest.approx(0.025 ** (1 / 3))  # three clusters, whatever their size
+    assert any("all scores are equal" in note for note in row.notes)
 
 
 def test_what_was_left_out_is_shown():

@@ -302,6 +302,30 @@ def test_a_comparison_counts_unscored_trials_too(simtrack, tmp_path):
     assert "Compare under as-failure and as-success." in done.err
 
 
+def test_pass_at_k_of_scores_that_sum_to_whole_numbers_is_refused(simtrack, tmp_path):
+    path = write(tmp_path / "halves.csv", "id,epoch,score\na,1,0.5\na,2,0.5\na,3,1\na,4,0\n")
+    done = simtrack("score", path, "--pass-k", "1,2")
+    assert (done.code, done.out) == (2, "")
+    assert "scores must be 0 or 1 for pass@k and pass^k, got 0.5." in done.err
+    done = simtrack("score", path, "--pass-k", "1,2", "--score", "0.5=0", "--json")  # its cure
+    assert [row["value_exact"] for row in done.json["metrics"][0]["pass_k"][0]["pass_hat_k"]] == [
+        "1/4",
+        "0",
+    ]
+
+
+def test_once_of_one_and_the_rate_are_one_number_with_one_interval(simtrack, tmp_path):
+    rows = [f"p{t},{e},{int(e < 2 + (t == 0))}" for t in range(8) for e in range(4)]
+    path = write(tmp_path / "t.csv", "\n".join(["task_id,trial,passed", *rows]) + "\n")
+    found = simtrack("score", path, "--cluster", "task_id", "--pass-k", "1", "--json").json
+    (rate,) = found["metrics"][0]["estimates"]["rows"]
+    (group,) = found["metrics"][0]["pass_k"]
+    for once in (*group["pass_at_k"], *group["pass_hat_k"]):
+        assert once["value"] == rate["rate"]
+        assert (once["low"], once["high"]) == pytest.approx((rate["low"], rate["high"]), rel=1e-12)
+    assert rate["method"] == "bounded mean of clusters (Gaffke)"
+
+
 def test_pass_at_k_and_all_of_k_are_shown_by_group(simtrack, tmp_path):
     # a: 4 of 4, b: 2 of 4, c: 1 of 2 passed: pass^2 = (1 + 1/6 + 0) / 3, pass^4 of a and b alone
     trials = {"a": [1, 1, 1, 1], "b": [1, 1, 0, 0], "c": [1, 0]}

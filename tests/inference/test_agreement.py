@@ -21,7 +21,7 @@ from simtrack.inference.agreement.kappa import (
     krippendorff_alpha,
 )
 from simtrack.inference.agreement.ratings import Ratings
-from simtrack.inference.rates.wilson import wilson_clustered
+from simtrack.inference.rates.bounded_mean import bounded_mean
 
 ROUNDING = 1e-12
 N = None
@@ -305,10 +305,10 @@ def test_influence_is_the_limit_of_leaving_a_cluster_out():
         assert found.se == pytest.approx(jackknife, rel=0.15)
 
 
-def test_percent_agreement_has_wilsons_interval_over_clusters():
+def test_percent_agreement_is_a_bounded_mean_over_clusters():
     rows = [["a", "a"], ["a", "b"], ["b", "b"], ["b", "b"], ["a", "b"], ["a", "a"]]
     found = percent_agreement(Ratings.from_rows(rows, cluster=list("xxyyzz")))
-    right = wilson_clustered(Totals.from_arrays([1, 2, 1], [2, 2, 2]))
+    right = bounded_mean(Totals.from_arrays([1, 2, 1], [2, 2, 2]))
     assert (found.low, found.high) == (right.low[0], right.high[0])
     assert percent_agreement(by_rater(GWET)).value == pytest.approx(0.8181818, abs=5e-8)  # irrCAC
 

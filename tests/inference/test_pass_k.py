@@ -15,9 +15,10 @@ from scipy import stats
 
 from simtrack.counts import Totals
 from simtrack.errors import InputError
-from simtrack.inference.rates.cluster_t import cluster_t
+from simtrack.inference.rates.bounded_mean import bounded_mean, bounded_mean_p
 from simtrack.inference.rates.pass_k import pass_at_k, pass_hat_k
 from simtrack.inference.rates.wilson import wilson_clustered
+from simtrack.rng import Stream
 
 ROUNDING = 1e-12
 #: τ-bench, gpt-4o, airline: tasks by passes in four trials.
@@ -103,25 +104,62 @@ def test_tau_bench_airline_from_its_file(shared):
     assert {c: list(passed.values()).count(c) for c in range(5)} == AIRLINE
 
 
-def test_the_interval_is_over_tasks():
-    found = pass_hat_k(airline(), 1)
-    scores = np.array([c / 4 for c, n in AIRLINE.items() for _ in range(n)])
-    right = wilson_clustered(Totals.from_arrays(scores, np.ones(50), square=scores**2))
-    assert (found.low, found.high, found.df) == (right.low[0], right.high[0], 49)
-    t = pass_hat_k(airline(), 1, interval="cluster-t")
-    half = stats.t.ppf(0.975, 49) * scores.std(ddof=1) / math.sqrt(50)  # se .0522
-    assert (t.low, t.high) == pytest.approx((0.42 - half, 0.42 + half), rel=1e-9)
-    assert round(float(scores.std(ddof=1) / math.sqrt(50)), 4) == 0.0522
+def test_once_of_one_is_the_rate_with_its_interval():
+    rate = bounded_mean(airline())
+    for rule in (pass_at_k, pass_hat_k):
+        found = rule(airline(), 1)
+        assert found.value == airline().rates()[0]
+        assert (found.low, found.high) == pytest.approx((rate.low[0], rate.high[0]), rel=1e-12)
+        assert found.method.startswith(rate.method)
+    uneven = pass_hat_k(tasks([1, 4], [2, 8]), 1)
+    assert "tasks have 2 to 8 trials and weigh alike here" in uneven.notes[0]
+    assert not [n for n in pass_hat_k(tasks([1, 4], [2, 8]), 2).notes if "alike" in n]
+
+
+def test_of_all_trials_or_none_the_interval_is_binomial_over_tasks():
+    # k = n: a task passes or not, so that Clopper and Pearson's interval holds (SciPy).
+    passed = sum(n for c, n in AIRLINE.items() if c == 4)
+    found = pass_hat_k(airline(), 4)
+    right = stats.binomtest(passed, 50).proportion_ci(0.95, "exact")
+    assert (found.low, found.high) == pytest.approx((right.low, right.high), rel=1e-9)
 
 
 def test_families_of_tasks_are_the_clusters_where_they_are_given():
     family = [str(k // 5) for k in range(50)]
-    found = pass_hat_k(airline(), 2, cluster=family, interval="cluster-t")
-    assert (found.value, found.df) == (pass_hat_k(airline(), 2).value, 9)
+    found = pass_hat_k(airline(), 2, cluster=family)
+    assert found.value == pass_hat_k(airline(), 2).value
     means = np.array([float(v) for v in found.by_task.values()]).reshape(10, 5).mean(axis=1)
-    half = stats.t.ppf(0.975, 9) * means.std(ddof=1) / math.sqrt(10)
-    assert found.high - found.value == pytest.approx(half, rel=1e-9)
-    assert cluster_t(found.totals).low[0] == pytest.approx(found.low)
+    for end in (found.low, found.high):
+        assert bounded_mean_p(means, end) == pytest.approx(0.05, rel=1e-9)
+
+
+def test_scores_that_only_sum_to_whole_numbers_are_refused():
+    halves = Totals.from_arrays([2.0], [4], square=[1.5], clusters=["a"])  # .5, .5, 1, 0
+    outside = Totals.from_arrays([1.0], [2], square=[5.0])  # 2 and -1
+    for wrong, where in ((halves, "task a"), (outside, "task 0")):
+        with pytest.raises(InputError, match=f"scores must be 0 or 1 for pass.*{where}"):
+            pass_hat_k(wrong, 2)
+
+
+def test_impossible_tasks_are_allowed_for_where_none_was_seen():
+    """One task in ten is never solved, the rest every other time: many samples hide it."""
+    runs, k, n = 1_500, 4, 8
+    chance = Stream(4, "impossible tasks").uniform(replicates=runs, clusters=12)[:, :, 0]
+    solved = Stream(4, "their trials").binomial(n, 0.5, replicates=runs, clusters=12)
+    passed = np.where(chance < 0.1, 0, solved)
+    truth = 0.9 * (1 - 0.5**k)
+    of = np.array([1 - math.comb(n - c, k) / math.comb(n, k) for c in range(n + 1)])
+    scores = of[passed].T
+    totals = Totals.from_arrays(scores, np.ones(scores.shape), square=scores**2)
+    one = pass_at_k(tasks(passed[7], [n] * 12), k)
+    held = {}
+    for method in (bounded_mean, wilson_clustered):
+        ends = method(totals)
+        held[method] = int(((ends.low <= truth) & (truth <= ends.high)).sum())
+        if method is bounded_mean:
+            assert (one.low, one.high) == pytest.approx((ends.low[7], ends.high[7]), rel=1e-12)
+    promised = {m: stats.binomtest(h, runs, 0.95, "less").pvalue > 1e-3 for m, h in held.items()}
+    assert promised == {bounded_mean: True, wilson_clustered: False}, held
 
 
 def test_degenerate_and_wrong_input():
@@ -136,7 +174,7 @@ def test_degenerate_and_wrong_input():
         pass_at_k(airline(), 0)
     with pytest.raises(InputError, match="tasks must be of one condition"):
         pass_at_k(Totals.from_arrays([[1, 2]], [[2, 2]]), 1)
-    with pytest.raises(InputError, match="whole numbers of passes"):
+    with pytest.raises(InputError, match="scores must be 0 or 1"):
         pass_at_k(Totals.from_arrays([0.5], [2], square=[0.25]), 1)
     with pytest.raises(InputError, match="cluster must be given for each of 50 tasks"):
         pass_at_k(airline(), 1, cluster=["a"])

@@ -14,7 +14,7 @@ from simtrack.counts import Totals
 from simtrack.errors import InputError
 from simtrack.inference.agreement.ratings import Ratings
 from simtrack.inference.numerics.special import t_critical
-from simtrack.inference.rates.wilson import wilson_clustered
+from simtrack.inference.rates.bounded_mean import bounded_mean
 from simtrack.options import Computation, Guarantee, WeightScheme, choice
 from simtrack.validate import open_unit
 
@@ -46,7 +46,7 @@ class Agreement:
         Linearised standard error over clusters with G/(G-1), and the interval with t(G-1).
     level : float
     df : float or None
-        G - 1.
+        G - 1; None for the share that agrees.
     units, clusters, ratings : int
         Units with two ratings or more, clusters, and ratings used.
     categories : tuple of str
@@ -98,8 +98,8 @@ class Parts(NamedTuple):
 def percent_agreement(ratings: Ratings, *, level: float = 0.95) -> Agreement:
     """How often do two raters of a unit give it the same label?
 
-    The mean over units of the share of rater pairs that agree, with Wilson's interval on the
-    effective number of units (`wilson_clustered`). Units with fewer than two ratings say nothing
+    The mean over units of the share of rater pairs that agree, with the interval of the
+    bounded mean of clusters (`bounded_mean`). Units with fewer than two ratings say nothing
     and are counted in the notes.
 
     Examples
@@ -114,7 +114,7 @@ def percent_agreement(ratings: Ratings, *, level: float = 0.95) -> Agreement:
     share = pair_agreement(ratings.counts, np.eye(len(ratings.categories)))[:, None]
     sums = ratings.by_cluster(np.concatenate([share, usable[:, None], share**2], axis=1))
     totals = Totals.from_arrays(sums[:, 0], sums[:, 1], square=sums[:, 2]).column(0)
-    ends = wilson_clustered(totals, level=level)
+    ends = bounded_mean(totals, level=level)
     value = real_or_none(totals.rates()[0])
     return Agreement(
         "percent agreement",
@@ -125,7 +125,7 @@ def percent_agreement(ratings: Ratings, *, level: float = 0.95) -> Agreement:
         real_or_none(ends.low[0]),
         real_or_none(ends.high[0]),
         level,
-        real_or_none(ends.df[0]),
+        None,
         int(usable.sum()),
         len(totals.clusters),
         int(size[usable].sum()),
@@ -133,6 +133,8 @@ def percent_agreement(ratings: Ratings, *, level: float = 0.95) -> Agreement:
         "identity",
         (*ends.notes[0], *left_out(ratings)),
         ends.method,
+        ends.computation,
+        ends.guarantee,
     )
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "clustered_rates",
     "design_effect_from_icc",
     "effective_size",
+    "large_cluster_note",
 ]
 
 
@@ -346,11 +347,17 @@ def _notes_of_effective(
                 "clusters differ less than chance would have it: the naive standard error is used"
             )
             lines.append(Note("less-than-chance", told))
-        if groups > 1 and share[k] > LARGE_SHARE and share[k] * groups > 1.5:
-            told = (
-                f"one cluster holds {share[k]:.0%} of the trials: the interval is wide because it "
-                "is little more than one cluster"
-            )
-            lines.append(Note("large-cluster", told))
-        notes.append(tuple(lines))
+        notes.append((*lines, *large_cluster_note(groups, float(share[k]), 1.0)))
     return tuple(notes)
+
+
+def large_cluster_note(groups: int, largest: float, n: float) -> tuple[Note, ...]:
+    """Say so where one of several clusters holds far more trials than its share."""
+    share = largest / n if n > 0 else 0.0
+    if groups < 2 or share <= LARGE_SHARE or share * groups <= 1.5:
+        return ()
+    text = (
+        f"one cluster holds {share:.0%} of the trials: the interval is wide because it is little "
+        "more than one cluster"
+    )
+    return (Note("large-cluster", text),)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from simtrack.counts import Totals
 from simtrack.errors import DataError
 from simtrack.estimands import Estimand, estimand
-from simtrack.inference import wilson_guarded
+from simtrack.inference import bounded_mean
 from simtrack.inference.resampling.draws import drawn_sums
 from simtrack.options import Computation, Guarantee
 from simtrack.records import Records
@@ -125,7 +125,7 @@ def prevalence_by_depth(
     open_unit("at", at)
     n = integer("n_resamples", n_resamples, 100)
     depths, totals = _by_depth(records, depth, cluster, worst_case)
-    ends = wilson_guarded(totals, level=level)
+    ends = bounded_mean(totals, level=level)
     columns = np.concatenate([totals.numerator, totals.denominator], axis=1)
     drawn = drawn_sums((columns,), n, seed, threads=threads).T
     half = len(depths)

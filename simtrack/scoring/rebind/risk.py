@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from simtrack.counts import Factor, Totals
 from simtrack.errors import DataError, InputError
 from simtrack.estimands import Estimand, estimand
-from simtrack.inference import Auroc, BootstrapInterval, auroc, bootstrap, wilson_guarded
+from simtrack.inference import Auroc, BootstrapInterval, auroc, bootstrap, bounded_mean
 from simtrack.options import Computation, Guarantee, choice
 from simtrack.records import Records
 from simtrack.scoring.columns import number_column
@@ -196,7 +196,7 @@ def risk_strata(
     assert isinstance(relapse, Estimand)
     totals = relapse.totals(kept.counts(cluster=cluster, by=["stratum"]), "stratum")
     totals = _all_columns(totals, names)
-    ends = wilson_guarded(totals, level=level)
+    ends = bounded_mean(totals, level=level)
     told = [f"{n}: {line}" for n, lines in zip(names, ends.notes, strict=True) for line in lines]
     episodes = totals.denominator.sum(axis=0)
     pair = _columns(totals, (len(names) - 1, 0))
