@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from simtrack.errors import InputError
 
@@ -41,6 +41,7 @@ __all__ = [
     "choice",
 ]
 
+Value = TypeVar("Value")
 Alternative = Literal["two-sided", "greater", "less"]
 #: After which answers recall was asked: all, or those that failed.
 Asked = Literal["all", "failures"]
@@ -122,7 +123,7 @@ ModelStatus = Literal[
 ]
 
 
-def choice(name: str, value: Any, options: Any) -> Any:
+def choice(name: str, value: Value, options: object) -> Value:
     """Return `value` if it is one of the `Literal` `options`, else refuse and print them all.
 
     Examples

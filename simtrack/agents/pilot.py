@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,6 +73,12 @@ class FittedAgent:
     def draw(self, seed: int, index: int) -> Any:
         """Draw one agent that could have made the pilot, for assurance."""
         return _MAKERS[self.kind](self.parameters(seed, index), self.fixed)
+
+    def possible(self) -> Iterator[tuple[float, Any]]:
+        """Give every agent that could have made the pilot, after its probability."""
+        make = _MAKERS[self.kind]
+        for weight, row in zip(self.weights.tolist(), self.atoms.tolist(), strict=True):
+            yield weight, make(dict(zip(self.names, row, strict=True)), self.fixed)
 
     def mean(self, name: str) -> float:
         """Give the mean of a parameter."""

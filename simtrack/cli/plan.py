@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import click
 
 from simtrack.cli.parsing import a_figure
-from simtrack.cli.rehearse import described, goal_of, progress_line, rehearsal_of
+from simtrack.cli.rehearse import Described, analysis_of, described, progress_line, rehearsal_of
 from simtrack.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _WIDEST = 5_000
 @click.command(epilog=_EPILOG)
 @described
 @click.option("--target", type=float, help="Target power [0.8].")
-@click.option("--over", multiple=True, metavar="NAME=RANGE",
+@click.option("--over", "ranges", multiple=True, metavar="NAME=RANGE",
               help="clusters or repetitions: A:B, A:B:STEP or A,B,C [clusters=6:60].")  # fmt: skip
 @click.option("--alpha", type=float, help="Level of the test [0.05].")
 @click.option("--mcse", type=float, help="Monte Carlo standard error of a power [0.01].")
@@ -38,53 +39,55 @@ _WIDEST = 5_000
 @click.option("--budget", type=float, help="Most dollars to spend.")
 @click.option("--figure", type=click.Path(dir_okay=False), help="Draw to a .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def plan(as_json: bool, **given: Any) -> None:
+def plan(
+    what: Described,
+    target: float | None,
+    ranges: tuple[str, ...],
+    alpha: float | None,
+    mcse: float | None,
+    usd_per_call: float | None,
+    budget: float | None,
+    figure: str | None,
+    as_json: bool,
+) -> None:
     """The smallest or cheapest design with the target power: STUDY.toml, or two arms by options."""
     from simtrack.planning import plan as compute
     from simtrack.price import Price
+    from simtrack.runs.rehearsal import goal_of
 
-    study = rehearsal_of(given)
-    if study.analysis is None:
-        raise InputError("[analysis]", "in the study file, to say how it will be analysed")
-    asked: dict[str, Any] = {"mcse": 0.01} | dict(study.settings["plan"])
-    over = _over(asked.pop("over", {}), given["over"])
-    if given["figure"]:
-        a_figure(given["figure"])
-    renamed = {"target": "target_power", "alpha": "alpha", "mcse": "mcse", "budget": "budget_usd"}
-    asked |= {new: given[old] for old, new in renamed.items() if given[old] is not None}
-    known = ("target_power", "alpha", "alternative", "mcse", "max_draws", "block", "budget_usd",
-             "exact")  # fmt: skip
-    for key in asked:
-        if key not in known:
-            raise InputError("key", f"one of {', '.join(known)}", repr(key), where="[plan]")
-    goal = goal_of(study, asked)
-    price = study.price if given["usd_per_call"] is None else Price(given["usd_per_call"])
+    study = rehearsal_of(what)
+    analysis, said = analysis_of(study), study.plan
+    over = _over(said.over, ranges)
+    if figure:
+        a_figure(figure)
+    goal = goal_of(study, said.alpha if alpha is None else alpha, said.alternative)
     found = compute(
-        study.agent, study.design, study.analysis, over=over, price=price, goal=goal,
-        seed=given["seed"], progress=progress_line("plan"), **asked,
+        study.agent, study.design, analysis, over=over, goal=goal, seed=what.seed,
+        target_power=said.target_power if target is None else target,
+        price=study.price if usd_per_call is None else Price(usd_per_call),
+        budget_usd=said.budget_usd if budget is None else budget,
+        mcse=said.mcse if mcse is None else mcse, max_draws=said.max_draws, block=said.block,
+        exact=said.exact, progress=progress_line("plan"),
     )  # fmt: skip
-    if given["figure"]:
+    if figure:
         from simtrack.plots import plan_plot, save_figure
 
-        save_figure(plan_plot(found), given["figure"])
+        save_figure(plan_plot(found), figure)
     if as_json:
         print(json.dumps(found.to_dict(), indent=1, ensure_ascii=False))
     else:
         _show(goal, found)
 
 
-def _over(stated: Any, given: tuple[str, ...]) -> dict[str, list[int]]:
+def _over(stated: Mapping[str, list[int]], texts: tuple[str, ...]) -> Mapping[str, list[int]]:
     """Take the ranges of the options, else those of [plan.over], else the default."""
-    if given or not stated:
-        ranges = [_range(text) for text in given or _DEFAULT]
-        names = [name for name, _ in ranges]
-        if len(set(names)) < len(names):
-            raise InputError("--over", "given once for each of clusters and repetitions", names)
-        return dict(ranges)
-    if not isinstance(stated, dict) or not all(isinstance(v, list) for v in stated.values()):
-        cure = "Write clusters = [10, 20, 30]."
-        raise InputError("over", "a table of lists", repr(stated), where="[plan]", cure=cure)
-    return stated
+    if stated and not texts:
+        return stated
+    ranges = [_range(text) for text in texts or _DEFAULT]
+    names = [name for name, _ in ranges]
+    if len(set(names)) < len(names):
+        raise InputError("--over", "given once for each of clusters and repetitions", names)
+    return dict(ranges)
 
 
 def _range(text: str) -> tuple[str, list[int]]:
@@ -107,22 +110,10 @@ def _range(text: str) -> tuple[str, list[int]]:
         raise InputError("--over", rule, repr(text)) from None
 
 
-def _told(goal: Goal) -> str:
-    """Say in words when a study has reached its goal."""
-    told = goal.to_dict()
-    alpha = f"alpha {told['alpha']:g}" if "alpha" in told else ""
-    return {
-        "differs": lambda: f"{told['alternative']}, {alpha}",
-        "equivalent": lambda: f"within {told['low']:g} to {told['high']:g}, {alpha} each side",
-        "excludes": lambda: f"gains of {told['gain']:g} or more excluded, {alpha}",
-        "narrow": lambda: f"interval no wider than {told['width']:g}",
-    }[told["kind"]]()
-
-
 def _show(goal: Goal, found: Plan) -> None:
     from simtrack.report.table import Table
 
-    print(f"Target power {found.target_power:g}: {found.analysis}, {_told(goal)}")
+    print(f"Target power {found.target_power:g}: {found.analysis}, {goal.words()}")
     if found.why is not None:
         print(f"Impossible in range: {found.why}")
     for name, point in (("first that works", found.first), ("all work from", found.all_larger),
@@ -133,8 +124,7 @@ def _show(goal: Goal, found: Plan) -> None:
                   f"{'' if point.cost_usd is None else f', ${point.cost_usd:,.2f}'}")  # fmt: skip
     rows = [
         (*(str(v) for _, v in p.settings), f"{p.trials:,}",
-         "–" if p.cost_usd is None else f"{p.cost_usd:,.2f}",
-         "–" if p.power is None else f"{p.power:.3f}",
+         "–" if p.cost_usd is None else f"{p.cost_usd:,.2f}", f"{p.power:.3f}",
          "exact" if p.mcse is None else f"{p.mcse:.3f}")
         for p in found.front
     ]  # fmt: skip

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
-from simtrack.cli.rehearse import described, goal_of, progress_line, rehearsal_of
+from simtrack.cli.power_long import LongRun, long_options
+from simtrack.cli.rehearse import Described, analysis_of, described, progress_line, rehearsal_of
 from simtrack.errors import InputError
+from simtrack.note import Note
 
 if TYPE_CHECKING:
+    from simtrack.agents.pilot import FittedAgent
     from simtrack.counts import Counts
-    from simtrack.planning import Goal, Power
-    from simtrack.runs.rehearsal import Rehearsal
+    from simtrack.planning import Assurance, Power, Question
+    from simtrack.runs.blocks_schedule import Blocks
+    from simtrack.runs.rehearsal import PowerTable, Rehearsal
 
-_LONG = ("folder", "executor", "workers", "dask", "max_seconds", "part", "merge")
 _EPILOG = """\b
 Examples:
   simtrack power --clusters 12 --repetitions 5 --rate 0.85 --drop 0.15 --icc 0.2
@@ -27,7 +31,7 @@ Examples:
   simtrack power study.toml --merge a --merge b
 \b
 Exact where the analysis has few enough outcomes, else simulated until the Monte Carlo
-standard error is --mcse. Power among studies with an answer; bounds count the rest.
+standard error is --mcse. A study without an answer counts as a miss.
 """
 
 
@@ -36,129 +40,166 @@ standard error is --mcse. Power among studies with an answer; bounds count the r
 @click.option("--alpha", type=float, help="Level of the test [0.05].")
 @click.option("--mcse", type=float, help="Monte Carlo standard error to reach [0.005].")
 @click.option("--max-draws", type=int, help="Most simulated studies [100000].")
-@click.option("--folder", type=click.Path(file_okay=False),
-              help="Keep finished blocks here; the same call goes on from them.")  # fmt: skip
-@click.option("--executor", type=click.Choice(("serial", "threads", "processes")),
-              help="How blocks are spread [serial].")  # fmt: skip
-@click.option("--workers", type=int, help="Threads or processes [one a processor].")
-@click.option("--dask", metavar="SCHEDULER", help="Address of a Dask scheduler to spread over.")
-@click.option("--max-seconds", type=float, help="Begin no block after so many seconds.")
-@click.option("--part", metavar="I/N", help="Do one part of --max-draws, kept in --folder.")
-@click.option("--merge", multiple=True, metavar="FOLDER", help="Answer from the parts' folders.")
-@click.option("--interim", "interim", multiple=True, help="Log of the clusters observed so far.")
-@click.option("--pilot", "pilot", multiple=True, help="Log of a pilot that the agent is fitted to.")
+@long_options
+@click.option("--interim", multiple=True, help="Log of the clusters observed so far.")
+@click.option("--pilot", multiple=True, help="Log of a pilot that the agent is fitted to.")
 @click.option("--map", "columns", multiple=True, metavar="PART=COL", help="Columns of that log.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def power(as_json: bool, **given: Any) -> None:
+def power(
+    what: Described,
+    alpha: float | None,
+    mcse: float | None,
+    max_draws: int | None,
+    long: LongRun,
+    interim: tuple[str, ...],
+    pilot: tuple[str, ...],
+    columns: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Power, precision and error rates of a design: STUDY.toml, or two arms by options.
 
     With --interim the clusters in that log are kept and only the rest are simulated: the
-    conditional power of going on. With --pilot the agent is fitted to that log, and the assurance
-    averages the power over all agents that could have made it.
+    conditional power of going on, if the agent of the study is right, and the predictive power,
+    averaged over all agents that could have made the log. With --pilot the agent is fitted to that
+    log, and the assurance averages the power over all agents that could have made it.
     """
-    study = rehearsal_of(given)
-    if study.analysis is None:
-        raise InputError("[analysis]", "in the study file, to say how it will be analysed")
-    analysis = study.analysis
-    asked = dict(study.settings["power"]) | {
-        n: given[n] for n in ("alpha", "mcse", "max_draws") if given[n] is not None
-    }
-    _known(asked)
-    goal = goal_of(study, asked)
-    interim, fit = _observed(study, "interim", given), None
-    if given["pilot"]:
-        if any(given[name] not in {None, ()} for name in (*_LONG, "interim")):
-            raise InputError("--pilot", "given without --interim and the options of long runs")
-        from simtrack.cli.power_pilot import from_pilot, pilot_assurance, pilot_lines
+    from simtrack.cli.power_observed import observed
 
-        pilot = _observed(study, "pilot", given)
-        study, fit = from_pilot(study, pilot, given)
-    if any(given[name] not in {None, ()} for name in _LONG):
+    study = rehearsal_of(what)
+    analysis_of(study)
+    said = study.power
+    said = replace(
+        said,
+        alpha=said.alpha if alpha is None else alpha,
+        mcse=said.mcse if mcse is None else mcse,
+        max_draws=said.max_draws if max_draws is None else max_draws,
+    )
+    if pilot and (interim or long.given()):
+        raise InputError("--pilot", "given without --interim and the options of long runs")
+    if pilot:
+        _of_pilot(study, said, what, observed(study, "pilot", pilot, columns), as_json)
+        return
+    seen = observed(study, "interim", interim, columns) if interim else None
+    question = _question(study, said, what.seed, seen)
+    if long.part is not None:
+        from simtrack.cli.power_long import one_part
+
+        kept = one_part(question, long)
+        print(json.dumps(kept, indent=1) if as_json else kept["told"])
+        return
+    found, run = _answered(question, said, long)
+    ahead, notes = (None, ()) if seen is None else _predictive(study, question, seen)
+    found = replace(found, notes=(*found.notes, *notes))
+    if as_json:
+        more = {} if run is None else {"run": run.to_dict()}
+        _print_json(found, more | ({} if seen is None else {"predictive": _plain(ahead)}))
+        return
+    _show(study, question, found)
+    if run is not None:
+        from simtrack.cli.power_long import run_line
+
+        print(run_line(run))
+    if ahead is not None:
+        from simtrack.cli.power_observed import predictive_lines
+
+        print("\n".join(predictive_lines(question.analysis, ahead)))
+    _tell(found.notes)
+
+
+def _question(study: Rehearsal, said: PowerTable, seed: int, interim: Counts | None) -> Question:
+    from simtrack.planning import Question
+    from simtrack.runs.rehearsal import goal_of
+
+    goal = goal_of(study, said.alpha, said.alternative)
+    return Question(study.design, study.agent, analysis_of(study), goal, said.mcse,
+                    said.max_draws, said.block, seed, interim)  # fmt: skip
+
+
+def _answered(question: Question, said: PowerTable, long: LongRun) -> tuple[Power, Blocks | None]:
+    """Answer in one go, or in blocks where an option of long runs is given."""
+    if long.given():
         from simtrack.cli.power_long import long_run
 
-        found, extra = long_run(study, goal, asked, interim, given)
-        if found is None:
-            print(json.dumps(extra, indent=1) if as_json else extra["told"])
-            return
-    else:
-        from simtrack.planning import power as compute
+        return long_run(question, said.exact, long)
+    from simtrack.planning import answer
 
-        extra = {}
-        found = compute(
-            study.design, study.agent, analysis, goal=goal, seed=given["seed"],
-            interim=interim, progress=progress_line("power"), **asked,
-        )  # fmt: skip
-    if fit is not None:
-        assured = pilot_assurance(study, fit, goal, given["seed"])
-        extra = {"pilot": fit.to_dict(), "assurance": assured.to_dict()}
+    found = answer(question, exact=said.exact, threads=said.threads,
+                   progress=progress_line("power"))  # fmt: skip
+    return found, None
+
+
+def _of_pilot(
+    study: Rehearsal, said: PowerTable, what: Described, counts: Counts, as_json: bool
+) -> None:
+    """Put the fitted agent in the place of the study's, and average over what the pilot allows."""
+    from simtrack.cli.power_observed import averaged, pilot_lines
+    from simtrack.planning import answer, fit_pilot, pilot_cautions
+
+    analysis = analysis_of(study)
+    for name in ("rate", "drop", "icc", "slope_sd"):
+        if name in what.given():
+            raise InputError(f"--{name.replace('_', '-')}", "left out with --pilot, which says it")
+    fit: FittedAgent = fit_pilot(analysis, study.design, counts)
+    study = replace(study, agent=fit.agent)
+    question = _question(study, said, what.seed, None)
+    found = answer(question, exact=said.exact, threads=said.threads,
+                   progress=progress_line("power"))  # fmt: skip
+    assured = averaged(study, fit, question.goal, what.seed)
+    found = replace(found, notes=(*found.notes, *pilot_cautions(analysis, counts),
+                                  *assured.notes))  # fmt: skip
     if as_json:
-        print(json.dumps(found.to_dict() | extra, indent=1, ensure_ascii=False))
-    else:
-        _show(study, goal, found, interim)
-        if fit is not None:
-            print("\n".join(pilot_lines(fit, assured)))
-        elif extra:
-            run = extra["run"]
-            print(f"  run                   {run['n_blocks_done']:,} of at most "
-                  f"{run['n_blocks_planned']:,} blocks, stopped: {run['stopped']}; "
-                  f"sha256 {run['sha256'][:16]}")  # fmt: skip
+        _print_json(found, {"pilot": fit.to_dict(), "assurance": assured.to_dict()})
+        return
+    _show(study, question, found)
+    print("\n".join(pilot_lines(analysis, fit, assured)))
+    _tell(found.notes)
 
 
-def _known(asked: dict[str, Any]) -> None:
-    known = ("alpha", "alternative", "mcse", "max_draws", "block", "exact", "threads")
-    for key in asked:
-        if key not in known:
-            raise InputError("key", f"one of {', '.join(known)}", repr(key), where="[power]")
+def _predictive(
+    study: Rehearsal, question: Question, seen: Counts
+) -> tuple[Assurance | None, tuple[Note, ...]]:
+    """Average the conditional power over the agents that the observed clusters allow."""
+    from simtrack.cli.power_observed import LOOK, averaged
+    from simtrack.planning import Direction, fit_pilot
+
+    try:
+        fit = fit_pilot(question.analysis, study.design, seen)
+    except InputError as why:
+        return None, (Note("no-predictive", f"no predictive power: {why}"), LOOK)
+    gap = question.truth - question.null
+    direction: Direction | None = "greater" if gap > 0.0 else "less" if gap < 0.0 else None
+    found = averaged(study, fit, question.goal, question.seed, direction=direction, interim=seen)
+    priors = tuple(Note("priors", f"predictive power: {note}") for note in fit.notes)
+    return found, (*found.notes, *priors, LOOK)
 
 
-def _observed(study: Rehearsal, option: str, given: dict[str, Any]) -> Counts | None:
-    """Count the trials of an interim or a pilot in the way that the analysis asks for."""
-    if not given[option]:
-        return None
-    from simtrack.cli.parsing import assignments
-    from simtrack.logs import read_logs
-
-    records = read_logs(given[option], map=assignments("--map", given["columns"]) or None)
-    name, analysis = study.design.cluster_name, study.analysis
-    by = () if analysis is None else analysis.factors
-    for column in by:
-        if column not in records.factors:
-            rule = f"a log with a column {column}, which the analysis asks for"
-            cure = f"Name it with --map {column}=COLUMN."
-            raise InputError(f"--{option}", rule, ", ".join(records.factors), cure=cure)
-    cluster = next((c for c in (name, "cluster") if c in records.factors), None)
-    if cluster is None:
-        rule = f"a log with a column {name} or cluster"
-        cure = "Name it with --map cluster=COLUMN."
-        raise InputError(f"--{option}", rule, ", ".join(records.factors), cure=cure)
-    for column in by:
-        present = [str(level) for level in records.factors[column].levels]
-        absent = [v for v in dict(study.design.conditions).get(column, ()) if v not in present]
-        if absent:
-            rule = f"a log whose {column} names the study's levels (without {', '.join(absent)})"
-            cure = "Name the levels alike in the log and in the study's conditions."
-            raise InputError(f"--{option}", rule, ", ".join(present), cure=cure)
-    return records.counts(cluster=cluster, by=by)
+def _print_json(found: Power, more: dict[str, object]) -> None:
+    print(json.dumps(found.to_dict() | more, indent=1, ensure_ascii=False))
 
 
-def _show(study: Rehearsal, goal: Goal, found: Power, interim: Counts | None) -> None:
-    d = study.design
+def _plain(found: Assurance | None) -> dict[str, object] | None:
+    return None if found is None else found.to_dict()
+
+
+def _show(study: Rehearsal, question: Question, found: Power) -> None:
+    from simtrack.planning import Differs
+
+    d, interim = study.design, question.interim
     cells = " x ".join(f"{len(levels)} {name}" for name, levels in d.conditions) or "one cell"
     print(f"{d.clusters} {d.cluster_name}s x {d.repetitions} repetitions x {cells}: "
-          f"{d.trials:,} trials{_cost(study)}; {found.analysis}")  # fmt: skip
-    kept = "" if interim is None else f" (given {len(interim.cluster.levels)} observed clusters)"
-    if found.power is None:
-        print(f"  power{kept} not estimable: no study has an answer")
-    else:
-        error = (
-            "exact"
-            if found.mcse is None
-            else (f"± {found.mcse:.3f} Monte Carlo, {found.n_draws:,} studies")
-        )
-        print(f"  power{kept}{'':<{max(1, 21 - len(kept))}}{found.power:.3f}  ({error})")
+          f"{d.trials:,} trials{_cost(study)}; {found.analysis}, {question.goal.words()}"
+          )  # fmt: skip
+    error = "exact" if found.mcse is None else (
+        f"± {found.mcse:.3f} Monte Carlo, {found.n_draws:,} studies")  # fmt: skip
+    if any(note.code == "cannot-reject" for note in found.notes):
+        error += f"; it cannot reject at alpha {found.alpha:.12g}"
+    if interim is not None:
+        error += f"; {len(interim.cluster.levels)} clusters observed"
+    print(f"  {'power' if interim is None else 'conditional power':<21} {found.power:.3f}  "
+          f"({error})")  # fmt: skip
     print(f"  true value            {found.truth:+.4f}")
-    shown = goal.to_dict()["kind"] == "differs"  # errors of sign and size are those of a difference
-    level = f"{100 * goal.level(study.analysis):g} % interval" if study.analysis else ""
+    shown = isinstance(question.goal, Differs)  # errors of sign and size are those of a difference
+    level = f"{100 * found.level:g} % interval"
     for name, value, form in (
         ("mean interval width", found.mean_width, ".3f"),
         ("coverage", found.coverage, ".3f"),
@@ -168,11 +209,14 @@ def _show(study: Rehearsal, goal: Goal, found: Power, interim: Counts | None) ->
         if value is not None:
             print(f"  {name:<21} {value:{form}}{f'  ({level})' if name == 'coverage' else ''}")
     if found.failure_rate:
-        why = ", ".join(f"{reason} {share:.3f}" for reason, share in found.reasons)
-        low, high = found.bounds
-        print(f"  without an answer     {found.failure_rate:.3f} ({why}); power between "
-              f"{low:.3f} and {high:.3f} if they count")  # fmt: skip
-    for note in found.notes:
+        why = ", ".join(f"{share:.3f} {reason}" for reason, share in found.reasons)
+        among = "" if found.power_answered is None else (
+            f"; {found.power_answered:.3f} of those that answer")  # fmt: skip
+        print(f"  no answer: a miss     {found.failure_rate:.3f}  ({why}){among}")
+
+
+def _tell(notes: tuple[Note, ...]) -> None:
+    for note in notes:
         print(f"Note: {note}")
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,66 +14,102 @@ from simtrack.errors import InputError
 from simtrack.validate import open_unit
 
 if TYPE_CHECKING:
-    from simtrack.planning import Goal
+    from simtrack.analysis import Analysis
     from simtrack.runs.rehearsal import Rehearsal
 
-__all__ = ["described", "goal_of", "progress_line", "rehearsal_of"]
-
-_QUICK = ("clusters", "repetitions", "rate", "drop", "icc", "slope_sd", "method")
+__all__ = ["Described", "analysis_of", "described", "grouped", "progress_line", "rehearsal_of"]
 
 
-def described(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the FILE argument and the options that describe two arms without one."""
-    options = (
-        click.argument("file", required=False, metavar="[STUDY.toml]"),
-        click.option("--clusters", type=int, help="Scenarios or tasks, run in both arms [12]."),
-        click.option("--repetitions", type=int, help="Trials of a cluster in an arm [5]."),
-        click.option("--rate", type=float, help="Success rate of the first arm [0.85]."),
-        click.option("--drop", type=float, help="How much lower the second arm is [0.15]."),
-        click.option("--icc", type=float, help="Intracluster correlation of an arm [0.2]."),
-        click.option("--slope-sd", type=float,
-                     help="SD of the effect over clusters, on the logit scale [0.5]."),
-        click.option("--method", help="Analysis by name: see simtrack methods [sign-flip]."),
-        click.option("--seed", type=int, default=0, help="Seed of what is simulated [0]."),
-    )  # fmt: skip
-    for option in reversed(options):
-        command = option(command)
-    return command
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A study as the command line describes it: a file, or two arms. None is the default."""
+
+    file: str | None
+    clusters: int | None
+    repetitions: int | None
+    rate: float | None
+    drop: float | None
+    icc: float | None
+    slope_sd: float | None
+    method: str | None
+    seed: int
+
+    def given(self) -> list[str]:
+        """Name the options that were given, but for the file and the seed."""
+        names = [f.name for f in fields(self) if f.name not in {"file", "seed"}]
+        return [name for name in names if getattr(self, name) is not None]
 
 
-def rehearsal_of(given: dict[str, Any]) -> Rehearsal:
+Option = Callable[[Callable[..., None]], Callable[..., None]]
+
+
+def grouped(
+    name: str, kind: type, options: tuple[Option, ...]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command these options, and hand their values over as one `kind` called `name`."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def collected(**given: Any) -> None:
+            own = {field.name: given.pop(field.name) for field in fields(kind)}
+            command(**given, **{name: kind(**own)})
+
+        found: Callable[..., None] = collected
+        for option in reversed(options):
+            found = option(found)
+        return found
+
+    return decorate
+
+
+#: The FILE argument and the options that describe two arms without one, as `what`.
+described = grouped("what", Described, (
+    click.argument("file", required=False, metavar="[STUDY.toml]"),
+    click.option("--clusters", type=int, help="Scenarios or tasks, run in both arms [12]."),
+    click.option("--repetitions", type=int, help="Trials of a cluster in an arm [5]."),
+    click.option("--rate", type=float, help="Success rate of the first arm [0.85]."),
+    click.option("--drop", type=float, help="How much lower the second arm is [0.15]."),
+    click.option("--icc", type=float, help="Intracluster correlation of an arm [0.2]."),
+    click.option("--slope-sd", type=float,
+                 help="SD of the effect over clusters, on the logit scale [0.5]."),
+    click.option("--method", help="Analysis by name: see simtrack methods [sign-flip]."),
+    click.option("--seed", type=int, default=0, help="Seed of what is simulated [0]."),
+))  # fmt: skip
+
+
+def rehearsal_of(what: Described) -> Rehearsal:
     """Read the study file, or make a study of two arms from the options."""
     from simtrack.runs.rehearsal import load_rehearsal, parse_rehearsal
 
-    asked = [name for name in _QUICK if given[name] is not None]
-    if given["file"] is not None:
-        if set(asked) - {"clusters", "repetitions"}:
+    if what.file is not None:
+        if set(what.given()) - {"clusters", "repetitions"}:
             raise InputError("options", "left to the study file, but for --clusters and "
-                             "--repetitions", ", ".join(asked))  # fmt: skip
-        found = load_rehearsal(given["file"])
-        changes = {n: given[n] for n in ("clusters", "repetitions") if given[n] is not None}
+                             "--repetitions", ", ".join(what.given()))  # fmt: skip
+        found = load_rehearsal(what.file)
+        sizes = {"clusters": what.clusters, "repetitions": what.repetitions}
+        changes = {name: size for name, size in sizes.items() if size is not None}
         return replace(found, design=found.design.with_(**changes))
-    rate = open_unit("rate", 0.85 if given["rate"] is None else given["rate"])
-    drop = 0.15 if given["drop"] is None else given["drop"]
+    rate = open_unit("rate", _or(what.rate, 0.85))
+    drop = _or(what.drop, 0.15)
     if not 0.0 < rate - drop < 1.0:
         rule = "such that the second arm's rate lies between 0 and 1"
         raise InputError("drop", rule, drop, where=f"first arm {rate:g}")
     return parse_rehearsal(
         {
             "design": {
-                "clusters": 12 if given["clusters"] is None else given["clusters"],
-                "repetitions": 5 if given["repetitions"] is None else given["repetitions"],
+                "clusters": 12 if what.clusters is None else what.clusters,
+                "repetitions": 5 if what.repetitions is None else what.repetitions,
                 "conditions": {"arm": ["first", "second"]},
             },
             "agent": {
                 "kind": "arms",
                 "first": rate,
                 "second": rate - drop,
-                "icc": 0.2 if given["icc"] is None else given["icc"],
-                "slope_sd": 0.5 if given["slope_sd"] is None else given["slope_sd"],
+                "icc": _or(what.icc, 0.2),
+                "slope_sd": _or(what.slope_sd, 0.5),
             },
             "analysis": {
-                "method": given["method"] or "sign-flip",
+                "method": what.method or "sign-flip",
                 "factor": "arm", "first": "first", "second": "second",
             },
         },
@@ -80,16 +117,11 @@ def rehearsal_of(given: dict[str, Any]) -> Rehearsal:
     )  # fmt: skip
 
 
-def goal_of(study: Rehearsal, asked: dict[str, Any]) -> Goal:
-    """Take the study's goal, or a difference shown at the level and side that are asked for."""
-    from simtrack.planning import Differs
-
-    level = {k: asked.pop(k) for k in ("alpha", "alternative") if k in asked}
-    if study.goal is None:
-        return Differs(**level)
-    if level:
-        raise InputError(" and ".join(level), "left to [goal], where the study file has one")
-    return study.goal
+def analysis_of(study: Rehearsal) -> Analysis:
+    """Give the analysis of a study, or refuse one that states none."""
+    if study.analysis is None:
+        raise InputError("[analysis]", "in the study file, to say how it will be analysed")
+    return study.analysis
 
 
 def progress_line(label: str) -> Callable[[int, int, float], None] | None:
@@ -103,3 +135,7 @@ def progress_line(label: str) -> Callable[[int, int, float], None] | None:
               end=end, file=sys.stderr, flush=True)  # fmt: skip
 
     return show
+
+
+def _or(value: float | None, default: float) -> float:
+    return default if value is None else value

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from simtrack.cli.rehearse import described, rehearsal_of
+from simtrack.cli.rehearse import Described, described, rehearsal_of
 from simtrack.cli.table_parts import refuse_ending
 
 _EPILOG = """\b
@@ -26,13 +25,13 @@ names of the trial table, so no --map is needed. A .json is a log that Inspect i
 @described
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False),
               help="File to write: .csv, .jsonl, .parquet or .json (an Inspect log).")  # fmt: skip
-def simulate(output: str, **given: Any) -> None:
+def simulate(output: str, what: Described) -> None:
     """Draw one study, trial by trial, from STUDY.toml or from two arms by options."""
     from simtrack.logs import TRIAL_SUFFIXES, write_inspect, write_trials
 
     refuse_ending(output, (*TRIAL_SUFFIXES, ".json"))
-    study = rehearsal_of(given)
-    records = study.agent.records(study.design, given["seed"])
+    study = rehearsal_of(what)
+    records = study.agent.records(study.design, what.seed)
     notes: tuple[str, ...] = ()
     if Path(output).suffix.lower() == ".json":
         notes = write_inspect(records, output)

@@ -2,17 +2,13 @@
 
 from simtrack.planning.answers import (
     Exactness,
-    Power,
     Progress,
     answer,
-    combine,
     power,
-    power_of,
-    type_one_error,
 )
-from simtrack.planning.assured import Assurance, CanDraw, assurance
-from simtrack.planning.effects import DetectableEffect, minimum_detectable_effect
+from simtrack.planning.assured import Assurance, CanDraw, Direction, assurance
 from simtrack.planning.goals import Differs, Equivalent, Excludes, Goal, Narrow
+from simtrack.planning.pilot import fit_pilot, pilot_cautions
 from simtrack.planning.question import (
     Question,
     block_count,
@@ -22,14 +18,15 @@ from simtrack.planning.question import (
     study_results,
     wanted_draws,
 )
+from simtrack.planning.result import Power, power_of
 from simtrack.planning.search import Plan, PlanPoint, plan
 from simtrack.planning.tally import Tally
 
 __all__ = [
     "Assurance",
     "CanDraw",
-    "DetectableEffect",
     "Differs",
+    "Direction",
     "Equivalent",
     "Exactness",
     "Excludes",
@@ -44,15 +41,14 @@ __all__ = [
     "answer",
     "assurance",
     "block_count",
-    "combine",
+    "fit_pilot",
     "is_enough",
-    "minimum_detectable_effect",
+    "pilot_cautions",
     "plan",
     "power",
     "power_of",
     "run_block",
     "simulation_error",
     "study_results",
-    "type_one_error",
     "wanted_draws",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +13,25 @@ from simtrack.analysis.named import Analysis
 from simtrack.analysis.named_results import OK, Results
 from simtrack.errors import InputError
 from simtrack.options import Alternative, choice
-from simtrack.validate import confidence_level, open_unit, real
+from simtrack.validate import open_unit, real
 
 __all__ = ["Differs", "Equivalent", "Excludes", "Goal", "Narrow"]
 
 Mask = NDArray[np.bool_]
 #: p-values at alpha reject: sums of fractions may miss it by rounding.
 _SLACK = 1e-12
+#: Decimals that a level keeps: 1 - 0.07 is 0.93, not 0.9299999999999999.
+_DIGITS = 12
+_LEAST_ALPHA, _LARGEST_ALPHA = 1e-7, 0.49
 
 
 class Goal(Protocol):
     """When has a study reached what it was done for?"""
+
+    @property
+    def alpha(self) -> float | None:
+        """The level of the test, as typed; None where nothing is tested."""
+        ...
 
     def level(self, analysis: Analysis) -> float:
         """Give the level of the intervals that the decision needs."""
@@ -42,7 +50,11 @@ class Goal(Protocol):
         """Say for each study whether there is an answer."""
         ...
 
-    def to_dict(self) -> dict[str, Any]:
+    def words(self) -> str:
+        """Say in a line what counts as success."""
+        ...
+
+    def to_dict(self) -> dict[str, object]:
         """Give plain data with a kind."""
         ...
 
@@ -64,14 +76,14 @@ class Differs:
     null: float = 0.0
 
     def __post_init__(self) -> None:
-        open_unit("alpha", self.alpha)
+        _check_alpha(self.alpha)
         choice("alternative", self.alternative, Alternative)
         real("null", self.null)
 
     def level(self, analysis: Analysis) -> float:
         """1 - alpha; 1 - 2 alpha where one end of a two-sided interval decides."""
         one_sided = self.alternative != "two-sided" and not analysis.named.has_pvalue
-        return _level_for(self.alpha, one_sided)
+        return _level_for(self.alpha, 2 if one_sided else 1)
 
     @property
     def side(self) -> Alternative:
@@ -93,7 +105,12 @@ class Differs:
             return np.asarray((results.status == OK) & ~np.isnan(results.pvalue))
         return _has_interval(results)
 
-    def to_dict(self) -> dict[str, Any]:
+    def words(self) -> str:
+        """Say what counts as success."""
+        null = f", null {self.null:g}" if self.null else ""
+        return f"{self.alternative}, alpha {self.alpha:.12g}{null}"
+
+    def to_dict(self) -> dict[str, object]:
         """Give plain data."""
         return {"kind": "differs"} | asdict(self)
 
@@ -122,13 +139,13 @@ class Equivalent:
     alpha: float = 0.05
 
     def __post_init__(self) -> None:
-        open_unit("alpha", self.alpha)
+        _check_alpha(self.alpha, _LARGEST_ALPHA)
         if not real("low", self.low) < real("high", self.high):
             raise InputError("low", "below high", f"{self.low} and {self.high}")
 
     def level(self, analysis: Analysis) -> float:
         """1 - 2 alpha."""
-        return _level_for(self.alpha, True)
+        return _level_for(self.alpha, 2)
 
     @property
     def side(self) -> Alternative:
@@ -143,7 +160,11 @@ class Equivalent:
         """Say for each study whether it has an interval."""
         return _has_interval(results)
 
-    def to_dict(self) -> dict[str, Any]:
+    def words(self) -> str:
+        """Say what counts as success."""
+        return f"within {self.low:g} to {self.high:g}, alpha {self.alpha:.12g} each side"
+
+    def to_dict(self) -> dict[str, object]:
         """Give plain data."""
         return {"kind": "equivalent"} | asdict(self)
 
@@ -160,13 +181,13 @@ class Excludes:
     alpha: float = 0.05
 
     def __post_init__(self) -> None:
-        open_unit("alpha", self.alpha)
+        _check_alpha(self.alpha, _LARGEST_ALPHA)
         if real("gain", self.gain) == 0.0:
             raise InputError("gain", "other than 0", self.gain)
 
     def level(self, analysis: Analysis) -> float:
         """1 - 2 alpha, of which one end is used."""
-        return _level_for(self.alpha, True)
+        return _level_for(self.alpha, 2)
 
     @property
     def side(self) -> Alternative:
@@ -183,7 +204,12 @@ class Excludes:
         """Say for each study whether it has an interval."""
         return _has_interval(results)
 
-    def to_dict(self) -> dict[str, Any]:
+    def words(self) -> str:
+        """Say what counts as success."""
+        what = "losses" if self.gain < 0.0 else "gains"
+        return f"{what} of {abs(self.gain):g} or more excluded, alpha {self.alpha:.12g}"
+
+    def to_dict(self) -> dict[str, object]:
         """Give plain data."""
         return {"kind": "excludes"} | asdict(self)
 
@@ -196,6 +222,11 @@ class Narrow:
 
     def __post_init__(self) -> None:
         real("width", self.width, 0.0)
+
+    @property
+    def alpha(self) -> None:
+        """None: nothing is tested."""
+        return
 
     def level(self, analysis: Analysis) -> float:
         """The analysis's own."""
@@ -215,13 +246,24 @@ class Narrow:
         """Say for each study whether it has an interval."""
         return _has_interval(results)
 
-    def to_dict(self) -> dict[str, Any]:
+    def words(self) -> str:
+        """Say what counts as success."""
+        return f"interval no wider than {self.width:g}"
+
+    def to_dict(self) -> dict[str, object]:
         """Give plain data."""
         return {"kind": "narrow"} | asdict(self)
 
 
-def _level_for(alpha: float, one_end: bool) -> float:
-    return confidence_level("1 - alpha", 1.0 - (2.0 * alpha if one_end else alpha))
+def _check_alpha(alpha: float, most: float = 0.99) -> None:
+    """Refuse levels of a test that leave no interval to decide by."""
+    open_unit("alpha", alpha)
+    if not _LEAST_ALPHA <= alpha <= most:
+        raise InputError("alpha", f"a share from {_LEAST_ALPHA:g} to {most:g}", alpha)
+
+
+def _level_for(alpha: float, ends: int) -> float:
+    return round(1.0 - ends * alpha, _DIGITS)
 
 
 def _has_pvalues(results: Results) -> bool:

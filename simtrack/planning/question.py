@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simtrack.agents.agent import Agent
 from simtrack.analysis.named import Analysis
@@ -23,17 +24,17 @@ __all__ = [
     "Question",
     "block_count",
     "is_enough",
-    "is_hopeless",
+    "observed_totals",
     "run_block",
     "simulation_error",
     "study_results",
     "wanted_draws",
 ]
 
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 #: A share of 0 or 1 among few draws is no certainty: its error is taken as at least 1 / n.
 _LEAST = 1.0
-#: If no study of so many blocks (and one more) has an answer, none will be looked for any longer.
-_HOPELESS = 4
 #: Trials, and cells of clusters, of the studies of one block: about a minute, and some gigabytes.
 _MOST_TRIALS, _MOST_CELLS = 20_000_000_000, 40_000_000
 
@@ -107,7 +108,7 @@ class Question:
         """The true value of what is estimated: exact."""
         return self.agent.expectation(self.analysis.what, self.design)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Give plain data that tells this question from every other."""
         return {
             "schema": "simtrack.planning-question/1",
@@ -155,37 +156,23 @@ def study_results(question: Question, draws: range, *, threads: int = 1) -> Resu
 def is_enough(question: Question, so_far: Tally) -> bool:
     """Say whether the blocks so far, from the first on without a gap, settle the question."""
     error = simulation_error(so_far)
-    if error is None:
-        return False
     if error <= question.mcse * (1.0 + 1e-12):
         return True
-    if question.decided_at is None:
-        return False
-    low, high = so_far.met / so_far.n, (so_far.met + so_far.n - so_far.ok) / so_far.n
-    far = 4.0 * error
-    return low - far > question.decided_at or high + far < question.decided_at
+    aim = question.decided_at
+    return aim is not None and abs(so_far.met / so_far.n - aim) > 4.0 * error
 
 
-def is_hopeless(n_blocks: int, so_far: Tally) -> bool:
-    """Say whether to give up: so many blocks, and not one study has an answer."""
-    return n_blocks > _HOPELESS and not so_far.ok
-
-
-def simulation_error(found: Tally) -> float | None:
-    """Give the Monte Carlo standard error of the share that met the goal; None without answers."""
-    if not found.ok:
-        return None
-    share = found.met / found.ok
-    return math.sqrt(max(share * (1.0 - share), _LEAST / found.ok) / found.ok)
+def simulation_error(found: Tally) -> float:
+    """Give the Monte Carlo standard error of the share of all studies that met the goal."""
+    share = found.met / found.n
+    return math.sqrt(max(share * (1.0 - share), _LEAST / found.n) / found.n)
 
 
 def wanted_draws(question: Question, so_far: Tally) -> int:
     """Guess how many draws it will take: for a progress bar, and for nothing else."""
-    if not so_far.ok:
-        return question.max_draws
-    share = so_far.met / so_far.ok
-    needed = max(share * (1.0 - share), 1.0 / so_far.ok) / question.mcse**2
-    blocks = math.ceil(needed * so_far.n / so_far.ok / question.block)
+    share = so_far.met / so_far.n
+    needed = max(share * (1.0 - share), _LEAST / so_far.n) / question.mcse**2
+    blocks = math.ceil(needed / question.block)
     return int(min(question.max_draws, max(so_far.n, blocks * question.block)))
 
 
@@ -231,26 +218,39 @@ def _refuse_too_large(design: Design, draws: int) -> None:
         raise InputError("block", rule, draws, cure=cure)
 
 
-def _with_observed(question: Question, top: Any, bottom: Any) -> tuple[Any, Any]:
+def observed_totals(question: Question) -> tuple[Integers, Integers, Floats]:
+    """Give numerators and denominators of the interim, (clusters, terms) each, and the weights."""
+    if question.interim is None:
+        raise InputError("interim", "given")
+    totals, weights = question.analysis.totals(question.interim)
+    whole = [np.rint(a).astype(np.int64) for a in (totals.numerator, totals.denominator)]
+    return whole[0], whole[1], weights
+
+
+def _with_observed(
+    question: Question, top: Integers, bottom: Integers
+) -> tuple[Integers, Integers]:
     """Put the observed clusters in the place of the first simulated ones."""
-    totals, _ = question.analysis.totals(cast("Counts", question.interim))
-    left = _clusters_to_come(question.design, totals.denominator > 0, bottom)
+    *observed, _ = observed_totals(question)
+    left = _clusters_to_come(question.design, observed[1] > 0, bottom)
     parts = []
-    for drawn, observed in ((top, totals.numerator), (bottom, totals.denominator)):
-        whole = np.rint(observed).astype(np.int64)
+    for drawn, whole in zip((top, bottom), observed, strict=True):
         fixed = np.broadcast_to(whole, (len(drawn), *whole.shape))
         parts.append(np.concatenate([fixed, drawn[:, left]], axis=1))
     return parts[0], parts[1]
 
 
-def _clusters_to_come(design: Design, seen: Any, planned: Any) -> list[int]:
+def _clusters_to_come(design: Design, seen: NDArray[np.bool_], planned: Integers) -> list[int]:
     """Which planned clusters are left? Where arms share none, each takes one of its own arm."""
     left = list(range(design.clusters))
     if not design.between:
         return left[len(seen) :]
-    arms = [tuple(row) for row in (planned > 0).any(axis=0).tolist()]
-    for row in seen.tolist():
-        place = next((k for k in left if not any(row) or arms[k] == tuple(row)), None)
+    arms, shown = (
+        [tuple(row) for row in cast("list[list[bool]]", mask.tolist())]
+        for mask in (np.any(planned > 0, axis=0), seen)
+    )
+    for arm in shown:
+        place = next((k for k in left if not any(arm) or arms[k] == arm), None)
         if place is None:
             rule = "a table with no more clusters of an arm than are planned"
             raise InputError("interim", rule, f"{len(seen)} clusters")

@@ -13,9 +13,10 @@ from simtrack.analysis.named import Analysis
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.options import Alternative
-from simtrack.planning.answers import Exactness, Power, Progress, answer
+from simtrack.planning.answers import Exactness, Progress, answer
 from simtrack.planning.goals import Differs, Goal
 from simtrack.planning.question import Question
+from simtrack.planning.result import Power
 from simtrack.price import Price
 from simtrack.validate import integer, open_unit, real
 
@@ -37,8 +38,10 @@ class PlanPoint:
         The dimensions that were varied.
     trials : int
     cost_usd : float or None
-    power, mcse, low, high : float or None
-        As in `Power`; a power far from the target is worked out no closer than to tell that.
+    power : float
+    mcse, low, high : float or None
+        As in `Power`: studies without an answer are misses. A power far from the target is worked
+        out no closer than to tell that.
     works : bool
         The power reaches the target.
     reasons : tuple of (str, float)
@@ -48,7 +51,7 @@ class PlanPoint:
     settings: tuple[tuple[str, int], ...]
     trials: int
     cost_usd: float | None
-    power: float | None
+    power: float
     mcse: float | None
     low: float | None
     high: float | None
@@ -57,9 +60,8 @@ class PlanPoint:
 
     def __repr__(self) -> str:
         where = ", ".join(f"{name}={value}" for name, value in self.settings)
-        shown = "not estimable" if self.power is None else f"{self.power:.4g}"
         cost = "" if self.cost_usd is None else f", ${self.cost_usd:,.2f}"
-        return f"PlanPoint({where}: power {shown}{cost})"
+        return f"PlanPoint({where}: power {self.power:.4g}{cost})"
 
     @property
     def burden(self) -> float:
@@ -245,7 +247,7 @@ def _ranges(over: Mapping[str, Iterable[int]]) -> dict[str, list[int]]:
 def _point(
     settings: Mapping[str, int], trials: int, cost: float | None, found: Power, target: float
 ) -> PlanPoint:
-    works = found.power is not None and found.power >= target - _SLACK
+    works = found.power >= target - _SLACK
     return PlanPoint(
         tuple(settings.items()), trials, cost, found.power, found.mcse, found.low, found.high,
         works, found.reasons,
@@ -268,7 +270,7 @@ def _plan(
         fails = [k for k, p in enumerate(points) if not p.works]
         start = fails[-1] + 1 if fails else 0
         all_larger = points[start] if start < len(points) else None
-    cheapest = min(working, key=lambda p: (p.burden, -(p.power or 0.0)), default=None)
+    cheapest = min(working, key=lambda p: (p.burden, -p.power), default=None)
     notes = []
     if first is not None and first != all_larger:
         notes.append("power is not monotone: sizes between the first and the last dip fail")
@@ -283,11 +285,13 @@ def _plan(
 
 
 def _front(points: Iterable[PlanPoint]) -> tuple[PlanPoint, ...]:
-    """Keep what no other design beats in both power and cost, from the cheapest on."""
-    known = [p for p in points if p.power is not None]
+    """Keep what no other design beats in both power and cost, from the cheapest on.
+
+    A design that can never reach the goal is worth no money.
+    """
     front: list[PlanPoint] = []
-    for point in sorted(known, key=lambda p: (p.burden, -(p.power or 0.0))):
-        if not front or (point.power or 0.0) > (front[-1].power or 0.0):
+    for point in sorted(points, key=lambda p: (p.burden, -p.power)):
+        if point.power > (front[-1].power if front else 0.0):
             front.append(point)
     return tuple(front)
 
@@ -302,11 +306,11 @@ def _why(
             f"budget_usd must be at least {reached.cost_usd:,.2f} for power {target:g} "
             f"({_where(reached)}), got {cost.budget_usd:,.2f}"
         )
-    known = [p for p in (*points, *beyond) if p.power is not None]
-    if not known:
-        reasons = dict.fromkeys(why for p in (*points, *beyond) for why, _ in p.reasons)
+    looked = (*points, *beyond)
+    if all(sum(share for _, share in p.reasons) > 1.0 - _SLACK for p in looked):
+        reasons = dict.fromkeys(why for p in looked for why, _ in p.reasons)
         return f"no design in range gives an answer: {', '.join(reasons)}"
-    best = max(known, key=lambda p: p.power or 0.0)
+    best = max(looked, key=lambda p: p.power)
     return (
         f"target_power {target:g} is not reached by any design in range: the highest is "
         f"{best.power:.4g} ({_where(best)})"

@@ -34,9 +34,9 @@ class Tally:
         Those that reached the goal.
     reasons : tuple of int
         Studies without an answer by reason, in the order of `REASONS`.
-    signed, wrong : int
-        Studies that met the goal and have an estimate; and among them those on the wrong side of
-        the null. 0 where the truth is the null.
+    signed, above, below : int
+        Studies that met the goal and have an estimate; among them those whose estimate lies above
+        the null, and below it. Exact sign tests know the sides without an estimate.
     sum_size : float
         Σ |estimate - null| over `signed`.
     estimated, sum_error, sum_square : int, float, float
@@ -52,7 +52,8 @@ class Tally:
     met: float = 0
     reasons: tuple[float, ...] = (0,) * len(REASONS)
     signed: float = 0
-    wrong: float = 0
+    above: float = 0
+    below: float = 0
     sum_size: float = 0.0
     estimated: float = 0
     sum_error: float = 0.0
@@ -97,15 +98,20 @@ def tally(
     truth: float,
     null: float,
     weights: NDArray[np.float64] | None = None,
+    side: NDArray[np.float64] | None = None,
 ) -> Tally:
-    """Sum up studies; with `weights` each stands for a share of all possible ones."""
+    """Sum up studies; with `weights` each stands for a share of all possible ones.
+
+    `side` says on which side of the null each study lies (1 above, -1 below) where the estimate
+    does not.
+    """
     answered = goal.answered(results, analysis)
     met = goal.met(results, analysis) & answered
     failed = results.status == FAILED
     refused = ~answered & ~failed
     known = ~np.isnan(results.estimate) & (results.status == OK)
-    gap, sign = results.estimate - null, np.sign(truth - null)
-    signed = met & known & (sign != 0.0)
+    gap = results.estimate - null
+    signed, sides = met & known, np.where(known, gap, 0.0) if side is None else side
     width = results.high - results.low
     has = ~np.isnan(width)
     held = has & (results.low <= truth + _SLACK) & (results.high >= truth - _SLACK)
@@ -128,7 +134,8 @@ def tally(
         met=count(met),
         reasons=tuple(count(~answered & (reason == k)) for k in range(len(REASONS))),
         signed=count(signed),
-        wrong=count(signed & (gap * sign < 0.0)),
+        above=count(met & (sides > 0.0)),
+        below=count(met & (sides < 0.0)),
         sum_size=total(np.abs(gap), signed),
         estimated=count(known),
         sum_error=total(error, known),

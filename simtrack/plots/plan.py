@@ -44,9 +44,8 @@ def plan_plot(plan: Plan) -> Figure:
         _map(figure, figure.add_subplot(grid[2]), plan)
     lines: dict[tuple[tuple[str, int], ...], list[tuple[int, float, float]]] = {}
     for point in plan.points:
-        if point.power is not None:
-            at = lines.setdefault(point.settings[1:], [])
-            at.append((point.settings[0][1], point.power, point.mcse or 0.0))
+        at = lines.setdefault(point.settings[1:], [])
+        at.append((point.settings[0][1], point.power, point.mcse or 0.0))
     for others, at in lines.items():
         x, y, error = zip(*sorted(at), strict=True)
         label = ", ".join(f"{value} {name}" for name, value in others) or None
@@ -56,11 +55,9 @@ def plan_plot(plan: Plan) -> Figure:
         left.fill_between(x, low, high, alpha=0.2, linewidth=0)
     if len(lines) > 1:
         left.legend(fontsize=8, frameon=False)
-    known = [(p.burden, p.power) for p in plan.points if p.power is not None]
-    right.plot([x for x, _ in known], [y for _, y in known], ".", color="0.7")
-    front = [(p.burden, p.power) for p in plan.front if p.power is not None]
-    if front:
-        right.plot(*zip(*front, strict=True), color="black", marker=".", linewidth=1.0)
+    right.plot([p.burden for p in plan.points], [p.power for p in plan.points], ".", color="0.7")
+    right.plot([p.burden for p in plan.front], [p.power for p in plan.front], color="black",
+               marker=".", linewidth=1.0)  # fmt: skip
     has_cost = any(p.cost_usd is not None for p in plan.points)
     right.set_xlabel("cost in dollars" if has_cost else "trials")
     left.set_xlabel(plan.over[0])
@@ -73,13 +70,12 @@ def plan_plot(plan: Plan) -> Figure:
 
 
 def _map(figure: Figure, axis: Axes, plan: Plan) -> None:
-    """Draw power over both dimensions; white where it is unknown."""
+    """Draw power over both dimensions."""
     across, up = (sorted({p.settings[k][1] for p in plan.points}) for k in range(_MAPPED))
     power = np.full((len(up), len(across)), np.nan)
     for point in plan.points:
-        if point.power is not None:
-            (_, x), (_, y) = point.settings
-            power[up.index(y), across.index(x)] = point.power
+        (_, x), (_, y) = point.settings
+        power[up.index(y), across.index(x)] = point.power
     drawn = axis.pcolormesh(range(len(across)), range(len(up)), power, vmin=0.0, vmax=1.0,
                             shading="nearest", cmap="cividis")  # fmt: skip
     for row in range(len(up)):

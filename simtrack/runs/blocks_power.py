@@ -27,7 +27,6 @@ from simtrack.planning import (
     wanted_draws,
 )
 from simtrack.planning.exact import exact_tally
-from simtrack.planning.question import is_hopeless
 from simtrack.runs import progress as progress_room
 from simtrack.runs.blocks import run_blocks
 from simtrack.runs.blocks_merge import merge_blocks
@@ -72,7 +71,7 @@ class PowerTask:
             for name in _NAMES
         }
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         """Say what decides the tallies; when to stop looking is no part of it."""
         said = self.question.to_dict()
         for name in ("schema", "mcse", "decided_at"):
@@ -124,7 +123,15 @@ def run_power(
 
 
 def run_power_part(
-    question: Question, part: int, parts: int, *, folder: str | Path, **more: Any
+    question: Question,
+    part: int,
+    parts: int,
+    *,
+    folder: str | Path,
+    executor: ExecutorName | Executor | None = None,
+    workers: int | None = None,
+    max_seconds: float | None = None,
+    progress: ProgressStyle | progress_room.Progress | None = None,
 ) -> Blocks:
     """Do one of so many parts of the schedule, each on a machine and in a folder of its own.
 
@@ -132,15 +139,16 @@ def run_power_part(
     ----------
     part, parts : int
         Part 1 to `parts`. All blocks of the question are done, whatever its `mcse`.
-    **more
-        executor, workers, max_seconds, progress: of `run_blocks`.
+    folder, executor, workers, max_seconds, progress
+        As in `run_blocks`.
     """
     n = block_count(question)
     integer("parts", parts, 1, n)
     integer("part", part, 1, parts)
     return run_blocks(
         PowerTask(question), block_schedule(n, 1), folder=folder,
-        first=n * (part - 1) // parts, last=n * part // parts - 1, **more,
+        first=n * (part - 1) // parts, last=n * part // parts - 1, executor=executor,
+        workers=workers, max_seconds=max_seconds, progress=progress,
     )  # fmt: skip
 
 
@@ -183,8 +191,7 @@ class _Enough:
         fresh = {name: array[self.n_blocks :] for name, array in arrays.items()}
         for tally in tallies_of(fresh):
             self.so_far, self.n_blocks = self.so_far + tally, self.n_blocks + 1
-        so_far = self.so_far
-        return is_hopeless(self.n_blocks, so_far) or is_enough(self.question, so_far)
+        return is_enough(self.question, self.so_far)
 
     def in_studies(self, tally: progress_room.Tally) -> progress_room.Tally:
         """Count studies, not blocks of them, and expect as many as the error asks for."""
@@ -205,8 +212,7 @@ def _answered(question: Question, found: Blocks) -> Power:
     power = power_of(question, Tally.total(tallies_of(found.arrays)))
     if found.stopped != "max-seconds":
         return power
-    notes = [note for note in power.notes if Note.of(note).code != "draws-exhausted"]
-    notes.append(
-        f"stopped by max_seconds after {power.n_draws:,} of at most {question.max_draws:,} studies"
-    )
+    notes = [note for note in power.notes if note.code != "draws-exhausted"]
+    over = f"after {power.n_draws:,} of at most {question.max_draws:,} studies"
+    notes.append(Note("max-seconds", f"stopped by max_seconds {over}", n=power.n_draws))
     return replace(power, notes=tuple(notes))

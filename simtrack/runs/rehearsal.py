@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from simtrack.agents import agent_from_dict
 from simtrack.agents.agent import Agent
@@ -17,11 +17,12 @@ from simtrack.analysis import analyses
 from simtrack.analysis.named import Analysis
 from simtrack.design import Design
 from simtrack.errors import DataError, InputError
-from simtrack.planning import Differs, Equivalent, Excludes, Goal, Narrow
+from simtrack.options import Alternative, choice
+from simtrack.planning import Differs, Equivalent, Exactness, Excludes, Goal, Narrow
 from simtrack.price import Price
-from simtrack.validate import real
+from simtrack.validate import integer, real
 
-__all__ = ["Rehearsal", "load_rehearsal", "parse_rehearsal"]
+__all__ = ["PlanTable", "PowerTable", "Rehearsal", "goal_of", "load_rehearsal", "parse_rehearsal"]
 
 _TABLES: Final = ("study", "design", "agent", "analysis", "goal", "power", "plan", "price")
 _GOALS: Final[dict[str, Any]] = {
@@ -33,6 +34,34 @@ _GOALS: Final[dict[str, Any]] = {
 _ANALYSIS: Final = ("method", "estimand", "factor", "first", "second", "level", "options")
 _PRICE: Final = ("usd_per_call", "input_usd_per_mtok", "output_usd_per_mtok", "input_tokens",
                  "output_tokens")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PowerTable:
+    """How is the power worked out? Fields as the arguments of `simtrack.planning.power`."""
+
+    alpha: float | None = None
+    alternative: Alternative | None = None
+    mcse: float = 0.005
+    max_draws: int = 100_000
+    block: int = 1_000
+    exact: Exactness = "auto"
+    threads: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PlanTable:
+    """Which designs are looked at? Fields as the arguments of `simtrack.planning.plan`."""
+
+    target_power: float = 0.8
+    alpha: float | None = None
+    alternative: Alternative | None = None
+    mcse: float = 0.01
+    max_draws: int = 20_000
+    block: int = 1_000
+    budget_usd: float | None = None
+    exact: Exactness = "auto"
+    over: Mapping[str, list[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +78,9 @@ class Rehearsal:
         None stands for a difference shown at the level of [power] or [plan].
     price : Price or None
         Of one trial.
-    settings : mapping
-        The tables [power] and [plan], as read.
+    power : PowerTable
+    plan : PlanTable
+        What [power] and [plan] say, and the defaults of what they do not.
     """
 
     design: Design
@@ -58,7 +88,8 @@ class Rehearsal:
     analysis: Analysis | None
     goal: Goal | None
     price: Price | None
-    settings: Mapping[str, Mapping[str, Any]]
+    power: PowerTable
+    plan: PlanTable
 
 
 def load_rehearsal(path: str | Path) -> Rehearsal:
@@ -91,8 +122,44 @@ def parse_rehearsal(content: Mapping[str, Any], where: str) -> Rehearsal:
         _analysis(content.get("analysis"), design, f"{where}, [analysis]"),
         None if goal is None else _goal(goal, f"{where}, [goal]"),
         None if price is None else _price(price, f"{where}, [price]"),
-        {name: dict(content.get(name, {})) for name in ("power", "plan")},
+        _settings(PowerTable, content.get("power", {}), f"{where}, [power]"),
+        _settings(PlanTable, content.get("plan", {}), f"{where}, [plan]"),
     )
+
+
+def goal_of(study: Rehearsal, alpha: float | None, alternative: Alternative | None) -> Goal:
+    """Take the study's goal, or a difference shown at the level and side that are asked for."""
+    if study.goal is None:
+        return Differs(0.05 if alpha is None else alpha, alternative or "two-sided")
+    stated = {"alpha": alpha, "alternative": alternative}
+    if asked := [name for name, value in stated.items() if value is not None]:
+        raise InputError(" and ".join(asked), "left to [goal], where the study file has one")
+    return study.goal
+
+
+_Table = TypeVar("_Table", PowerTable, PlanTable)
+_WHOLE: Final = ("max_draws", "block", "threads")
+_CHOICES: Final[Mapping[str, object]] = {"alternative": Alternative, "exact": Exactness}
+
+
+def _settings(kind: type[_Table], table: Mapping[str, Any], where: str) -> _Table:
+    _only(table, tuple(f.name for f in fields(kind)), where)
+    for name, value in table.items():
+        if name in _CHOICES:
+            choice(name, value, _CHOICES[name])
+        elif name == "over":
+            _ranges(value, where)
+        elif name in _WHOLE:
+            integer(name, value, 1)
+        else:
+            _number(name, value, where)
+    return kind(**table)
+
+
+def _ranges(over: object, where: str) -> None:
+    if not isinstance(over, Mapping) or not all(isinstance(v, list) for v in over.values()):
+        cure = "Write clusters = [10, 20, 30]."
+        raise InputError("over", "a table of lists", repr(over), where=where, cure=cure)
 
 
 def _design(table: Mapping[str, Any], where: str) -> Design:

@@ -14,7 +14,7 @@ def test_every_starter_can_be_simulated_and_asked_for_its_power(simtrack, tmp_pa
     assert simtrack("init", shape).out.startswith("study.toml: ")
     study = load_rehearsal(tmp_path / "study.toml")
     assert study.analysis is not None
-    assert set(study.settings["plan"]["over"]) <= {"clusters", "repetitions"}
+    assert set(study.plan.over) <= {"clusters", "repetitions"}
     small = ("study.toml", "--clusters", "8", "--repetitions", "3")
     found = simtrack("power", *small, "--mcse", "0.05", "--json")
     assert found.code == 0, found.err

@@ -67,6 +67,11 @@ def test_the_interim_keeps_what_was_observed(simtrack, study, tmp_path):
     going_on = simtrack("power", study, "--interim", "half.csv", "--json")
     assert going_on.code == 0, going_on.err
     assert going_on.json["power"] > simtrack("power", study, "--json").json["power"]
+    ahead = going_on.json["predictive"]
+    # four clusters of 4 to 0: whatever the agent is, the next two hardly change the test
+    assert ahead["direction"] == "greater"
+    assert ahead["assurance"] > 0.5
+    assert any("spends alpha" in note for note in going_on.json["notes"])
 
 
 @pytest.mark.parametrize(
@@ -154,7 +159,11 @@ def test_half_of_a_starter_s_own_simulated_log_is_an_interim(simtrack, shape):
     quick = ("--mcse", "0.1", "--max-draws", "200")
     found = simtrack("power", "s.toml", "--interim", "half.csv", *quick)
     assert found.code == 0, found.err
-    assert "(given 6 observed clusters)" in found.out
+    assert "6 clusters observed)" in found.out
+    # a fit to the interim is there for one rate and two arms, and else said to be missing
+    assert ("  predictive power  " in found.out) == (shape == "rate"), found.out
+    assert ("Note: no predictive power: " in found.out) == (shape != "rate")
+    assert "spends alpha" in found.out
 
 
 def test_an_interim_of_other_levels_or_columns_is_refused(simtrack, study, tmp_path):
@@ -175,7 +184,9 @@ def test_an_interim_of_other_levels_or_columns_is_refused(simtrack, study, tmp_p
 def test_a_goal_of_precision_or_equivalence_is_asked_in_the_study(simtrack, tmp_path):
     text = STUDY.replace('"sign-flip"', '"paired-cluster-t"')
     (tmp_path / "narrow.toml").write_text(text + '[goal]\nkind = "narrow"\nwidth = 2.0\n')
-    assert simtrack("power", "narrow.toml", "--json").json["power"] == 1.0
+    narrow = simtrack("power", "narrow.toml", "--json").json
+    assert narrow["power_answered"] == 1.0  # no interval of a difference of rates is wider
+    assert narrow["power"] == 1.0 - narrow["failure_rate"]
     assert "exaggeration" not in simtrack("power", "narrow.toml").out
     (tmp_path / "same.toml").write_text(
         text + '[goal]\nkind = "equivalent"\nlow = -0.1\nhigh = 0.1\n'
@@ -234,7 +245,9 @@ def test_a_pilot_gives_the_agent_and_the_assurance(simtrack, study):
     effect = found.json["pilot"]["parameters"]["effect"]
     truth = PairedAgent.from_rates(0.8, 0.5, icc=0.1).effect
     assert effect["interval_95"][0] < truth < effect["interval_95"][1]
-    assert 0.0 < found.json["assurance"]["assurance"] < 1.0
+    assured = found.json["assurance"]
+    assert 0.0 <= assured["less"] < assured["greater"] == assured["assurance"] < 1.0
+    assert assured["direction"] == "greater"
     assert "assurance" in simtrack("power", study, "--pilot", "pilot.csv", "--mcse", "0.02").out
     both = simtrack("power", "--rate", "0.5", "--pilot", "pilot.csv", "--map", "cluster=task")
     assert both.code == 2
@@ -248,3 +261,33 @@ def test_a_pilot_with_other_level_names_is_told_which(simtrack):
     found = simtrack("power", "--clusters", "40", "--pilot", "other.csv", "--map", "cluster=task")
     assert found.code == 2
     assert "(without first, second), got a, b" in found.err
+
+
+def test_a_pilot_in_which_all_pass_shows_no_direction(simtrack):
+    rows = [f"{arm},s{k},{e},1" for k in range(3) for arm in ("first", "second") for e in (0, 1)]
+    pathlib.Path("all.csv").write_text(
+        "\n".join(["arm,scenario,epoch,value", *rows]) + "\n", "utf-8"
+    )
+    found = simtrack("power", "--clusters", "40", "--pilot", "all.csv", "--mcse", "0.02")
+    assert found.code == 0, found.err
+    assert "assurance             none, for no direction is intended: first higher 0." in found.out
+    assert "Note: Every trial of the pilot passed: it shows no difference" in found.out
+
+
+def test_a_test_that_cannot_reject_has_power_0_and_alpha_as_typed(simtrack):
+    found = simtrack("power", "--clusters", "4", "--alpha", "0.07")
+    assert "sign-flip, two-sided, alpha 0.07\n" in found.out
+    assert "  power                 0.000  (exact; it cannot reject at alpha 0.07)\n" in found.out
+    assert "its least two-sided p is 0.125, above alpha 0.07; 5 clusters are enough" in found.out
+    assert "no answer: a miss     1.000  (1.000 too few clusters to reach alpha)" in found.out
+
+
+def test_misses_are_counted_in_the_headline_and_coverage_is_of_the_rest(simtrack):
+    asked = ("power", "--clusters", "5", "--repetitions", "1", "--method", "paired-cluster-t",
+             "--mcse", "0.02")  # fmt: skip
+    plain, shown = simtrack(*asked, "--json").json, simtrack(*asked).out
+    assert plain["failure_rate"] > 0.01
+    assert plain["power"] == pytest.approx(plain["power_answered"] * (1 - plain["failure_rate"]))
+    assert f"  power                 {plain['power']:.3f}  (" in shown
+    assert f"{plain['power_answered']:.3f} of those that answer" in shown
+    assert "have no answer and count as misses; coverage, width and bias are of the others" in shown

@@ -19,7 +19,7 @@ from simtrack.counts import Counts
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.estimands import RATE
-from simtrack.planning.answers import combine, power, power_of, type_one_error
+from simtrack.planning.answers import power
 from simtrack.planning.goals import Differs, Equivalent, Excludes, Narrow
 from simtrack.planning.question import (
     Question,
@@ -28,6 +28,7 @@ from simtrack.planning.question import (
     run_block,
     study_results,
 )
+from simtrack.planning.result import power_of
 from simtrack.planning.tally import Tally
 
 ARM = ("rate", "arm", "new", "old")
@@ -43,19 +44,25 @@ def given_tally(met, missed, failed):
     return Tally(n=met + missed + failed, ok=met + missed, failed=failed, met=met, reasons=reasons)
 
 
-def test_failures_are_bounded_and_never_misses():
-    # H35: 85 significant, 85 not, 30 failed
+def test_studies_without_an_answer_are_misses():
+    # 85 significant, 85 not, 30 failed
     question = Question(PAIRED, AGENT, analyses.sign_flip(*ARM))
     found = power_of(question, given_tally(85, 85, 30))
-    assert found.power == 0.5
+    assert found.power == 0.425
+    assert found.power_answered == 0.5
     assert found.failure_rate == 0.15
     assert found.bounds == (0.425, 0.575)
     assert (found.n_draws, found.n_ok, found.n_failed) == (200, 170, 30)
     assert found.reasons == (("the method broke down", 0.15),)
+    assert found.mcse == pytest.approx(math.sqrt(0.425 * 0.575 / 200), abs=CLOSE)
+    assert found.notes[0] == (
+        "15.00% of studies have no answer and count as misses; coverage, width and bias are of the "
+        "others"
+    )
+    assert (found.notes[0].code, found.notes[0].n) == ("no-answer", 30)
     nothing = power_of(question, given_tally(0, 0, 200))
-    assert nothing.power is None
-    assert "not estimable" in nothing.notes[0]
-    assert repr(nothing).startswith("Power(not estimable")
+    assert (nothing.power, nothing.power_answered) == (0.0, None)
+    assert nothing.notes[0] == "no study has an answer: each counts as a miss"
 
 
 @pytest.fixture
@@ -78,7 +85,8 @@ def breaking():
 def test_failed_fits_are_counted_by_the_loop(breaking):
     found = power(PAIRED, AGENT, breaking, max_draws=400, block=100)
     assert (found.n_draws, found.n_ok, found.n_failed, found.n_refused) == (400, 300, 100, 0)
-    assert found.power == pytest.approx(200 / 300)
+    assert found.power == 0.5
+    assert found.power_answered == pytest.approx(200 / 300)
     assert found.bounds == (0.5, 0.75)
 
 
@@ -145,10 +153,10 @@ def test_enumeration_is_that_of_all_studies_one_by_one(name, side, alpha):
     design = Design(clusters, repetitions, {"arm": ("new", "old")})
     question = Question(design, AGENT, analyses.named(name, *ARM), Differs(alpha, side))
     found = power(design, AGENT, question.analysis, alpha=alpha, alternative=side, exact="always")
-    if found.power is None:  # 2 / 2^5 is above .05
+    if found.reasons:  # 2 / 2^5 is above .05
         assert (name != "mcnemar", side, alpha) == (True, "two-sided", 0.05)
         assert found.reasons == (("too few clusters to reach alpha", 1.0),)
-        return
+        assert found.notes[0].code == "cannot-reject"
     assert found.power == pytest.approx(brute_force(question, AGENT.cluster_law(design)), abs=CLOSE)
     assert found.n_draws == 0
     assert found.mcse is None
@@ -157,34 +165,30 @@ def test_enumeration_is_that_of_all_studies_one_by_one(name, side, alpha):
 @pytest.mark.parametrize("clusters", [6, 8])
 @pytest.mark.parametrize("alpha", [0.05, 0.1])
 def test_exact_tests_hold_their_size(clusters, alpha):
+    # under agents whose arms, or whose rate, are exactly the null
     design = Design(clusters, 3, {"arm": ("new", "old")})
     for name in ("sign-flip", "sign-test"):
-        found = type_one_error(design, NULL, analyses.named(name, *ARM), alpha=alpha)
+        found = power(design, NULL, analyses.named(name, *ARM), alpha=alpha)
         assert found.computation == "enumeration"
+        assert found.truth == pytest.approx(0.0, abs=CLOSE)
         assert 0.0 < found.power <= alpha + CLOSE
-        assert found.type_s is None
     pairs = design.with_(repetitions=1, clusters=20)
-    found = type_one_error(pairs, NULL, analyses.mcnemar(*ARM), alpha=alpha)
+    found = power(pairs, NULL, analyses.mcnemar(*ARM), alpha=alpha)
     assert found.computation == "enumeration"
     assert 0.0 < found.power <= alpha
     binomial = analyses.binomial_exact("rate", null=0.3)
-    found = type_one_error(Design(30, 1), ClusteredAgent(0.3), binomial, alpha=alpha)
+    found = power(Design(30, 1), ClusteredAgent(0.3), binomial, alpha=alpha)
     assert 0.0 < found.power <= alpha
 
 
 def test_permutation_test_holds_its_size():
     design = Design(10, 3, {"arm": ("new", "old")}, between=["arm"])
-    found = type_one_error(
+    found = power(
         design, PairedAgent(0.7, icc=0.1), analyses.permutation(*ARM), max_draws=8000, mcse=1e-3
     )
     # a size above .05 by 4 standard errors has odds of 3e-5
     assert found.power <= 0.05 + 4 * found.mcse
     assert found.n_ok == 8000
-
-
-def test_a_null_agent_must_be_one():
-    with pytest.raises(InputError, match="null_agent must be one under which rate: arm new - old"):
-        type_one_error(PAIRED, AGENT, analyses.sign_flip(*ARM))
 
 
 # PASS via statsmodels (power_binom_tost), limits .4 and .6 at rate .5, α = .05
@@ -291,7 +295,7 @@ def test_blocks_are_pure_and_add_up_in_any_place():
     assert parts[0].n == 500
     read = [Tally.from_dict(json.loads(json.dumps(t.to_dict()))) for t in again]
     whole = power(PAIRED, AGENT, question.analysis, max_draws=2500, mcse=1e-3)
-    assert combine(question, read) == whole
+    assert power_of(question, Tally.total(read)) == whole
     assert json.dumps(whole.to_dict())
     assert json.dumps(question.to_dict())
     assert replace(question, seed=1).to_dict() != question.to_dict()
@@ -323,6 +327,8 @@ def test_conditional_power_keeps_the_observed_clusters():
     ("make", "message"),
     [
         (lambda: Differs(alpha=5), "alpha must be strictly between 0 and 1"),
+        (lambda: Differs(alpha=1e-9), "alpha must be a share from 1e-07 to 0.99, got 1e-09"),
+        (lambda: Equivalent(-0.1, 0.1, alpha=0.5), "alpha must be a share from 1e-07 to 0.49"),
         (lambda: Equivalent(0.2, 0.1), "low must be below high"),
         (lambda: power(PAIRED, AGENT, analyses.wilson_guarded("rate")),
          "goal must be about a value that rate may have, got a difference from 0"),
@@ -355,7 +361,7 @@ def test_an_estimand_without_truth_has_no_coverage_and_says_so():
     what = RATE.at(arm="gone")
     analysis = Analysis("clopper-pearson", what)
     found = power(PAIRED, AGENT, analysis, goal=Narrow(0.2), exact="never", max_draws=100)
-    assert found.power is None
+    assert (found.power, found.power_answered) == (0.0, None)
     assert found.coverage is None
     assert found.bias is None
     assert found.to_dict()["truth"] is None
@@ -391,13 +397,33 @@ def test_observed_clusters_take_planned_ones_of_their_own_arm():
         study_results(asked("aaaa"), range(3))
 
 
-def test_what_would_give_an_answer_is_said():
+def test_a_test_that_cannot_reject_has_power_0_and_names_alpha_as_typed():
     design = Design(4, 3, {"arm": ("a", "b")})
-    few = power(design, PairedAgent(0.5), analyses.sign_flip("rate", "arm", "a", "b"))
-    assert "sign-flip can reach p ≤ 0.05 from 6 clusters on" in few.notes  # 2 / 2^6 = 0.03125
-    assert few.notes[0] == "not estimable: no possible study has an answer"
-    more = power(design, PairedAgent(0.5), analyses.mcnemar("rate", "arm", "a", "b"))
+    levels = ("rate", "arm", "a", "b")
+    few = power(design, PairedAgent(0.5), analyses.sign_flip(*levels), alpha=0.07)
+    assert (few.power, few.mcse, few.alpha) == (0.0, None, 0.07)
+    # 2 / 2^4 = 0.125, 2 / 2^5 = 0.0625
+    assert few.notes[0] == (
+        "sign-flip of 4 clusters cannot reject: its least two-sided p is 0.125, above alpha 0.07; "
+        "5 clusters are enough"
+    )
+    one = power(design, PairedAgent(0.5), analyses.sign_test(*levels), alternative="greater")
+    assert "its least one-sided p is 0.0625, above alpha 0.05; 5 clusters" in one.notes[0]
+    # the same by simulation
+    drawn = power(design, PairedAgent(0.5), analyses.sign_flip(*levels), exact="never",
+                  max_draws=500, block=100)  # fmt: skip
+    assert (drawn.power, drawn.n_draws, drawn.n_refused) == (0.0, 200, 200)
+    assert drawn.notes[0].code == "cannot-reject"
+    eight = design.with_(clusters=8)
+    more = power(eight, PairedAgent(0.5), analyses.mcnemar(*levels))
     assert "mcnemar takes 1 repetition; sign-flip takes more" in more.notes
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.07, 0.025, 0.3])
+def test_levels_are_those_that_a_person_would_write(alpha):
+    test = analyses.sign_flip(*ARM)
+    assert repr(Differs(alpha).level(test)) == f"{1 - alpha:.4g}"
+    assert repr(Equivalent(-0.1, 0.1, alpha).level(test)) == f"{1 - 2 * alpha:.4g}"
 
 
 def test_a_null_of_the_goal_is_never_passed_over():

@@ -71,10 +71,8 @@ def test_time_over_leaves_the_other_notes(standin):
     sure = replace(ASKED, agent=PairedAgent(0.97), analysis=test, mcse=0.001)
     found, _ = run_power(sure, exact="never", max_seconds=0)
     assert found.n_ok < found.n_draws
-    assert [note.split(":")[0] for note in found.notes] == [
-        f"{1 - found.n_ok / 50:.2%} of studies have no answer",
-        "stopped by max_seconds after 50 of at most 1,990 studies",
-    ]
+    assert [note.code for note in found.notes] == ["no-answer", "max-seconds"]
+    assert found.notes[1] == "stopped by max_seconds after 50 of at most 1,990 studies"
 
 
 def test_parts_of_the_schedule_are_merged(question, tmp_path):
@@ -91,14 +89,14 @@ def test_parts_of_the_schedule_are_merged(question, tmp_path):
     assert tallies_of(task(range(38, 40)))[1].n == 40
 
 
-def test_a_hopeless_question_ends_early_as_in_one_call(standin):
-    # One cluster: no paired analysis by cluster has an answer.
+def test_a_question_without_answers_ends_as_in_one_call(standin):
+    # One cluster: no paired analysis by cluster has an answer, so that all are misses.
     test = analyses.paired_cluster_t("rate", "arm", "new", "old")
-    hopeless = Question(DESIGN.with_(clusters=1), ASKED.agent, test, block=20)
-    found, blocks = run_power(hopeless, exact="never")
-    assert found == answer(hopeless, exact="never")
-    assert found.power is None
-    assert len(blocks.done) == 5
+    none = Question(DESIGN.with_(clusters=1), ASKED.agent, test, block=20)
+    found, blocks = run_power(none, exact="never")
+    assert found == answer(none, exact="never")
+    assert (found.power, found.power_answered) == (0.0, None)
+    assert len(blocks.done) == 10  # 1 / 200 is the standard error that is asked for
 
 
 def test_exact_power_needs_no_blocks(question):

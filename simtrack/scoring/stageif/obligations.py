@@ -98,9 +98,8 @@ class ObligationProtocol:
         own = cls()
         return cls(
             text(content, "column", own.column, where),
-            {k: choice("kind", text(kinds, k, "", where), ObligationKind) for k in kinds}
-            or own.kinds,
-            choice("kind", content["kind"], ObligationKind) if "kind" in content else None,
+            {k: _kind(text(kinds, k, "", where)) for k in kinds} or own.kinds,
+            _kind(content["kind"]) if "kind" in content else None,
             text(content, "sigil", own.sigil, where),
             text(said, "in_progress", own.in_progress, where),
             text(said, "complete", own.complete, where),
@@ -118,6 +117,11 @@ class ObligationProtocol:
             "sentences": {"in_progress": self.in_progress, "complete": self.complete},
             "stage": self.stage.to_dict(),
         }
+
+
+def _kind(said: Any) -> ObligationKind:
+    found: ObligationKind = choice("kind", said, ObligationKind)
+    return found
 
 
 def bare_text(said: str) -> str:
