@@ -60,7 +60,8 @@ Detail = Literal["samples", "summaries"]
 Encoding = Literal["xml", "json"]
 #: Who computes the blocks of a long run, on this machine.
 ExecutorName = Literal["serial", "threads", "processes"]
-Guarantee = Literal["finite-sample", "asymptotic", "bayesian", "descriptive"]
+#: Conjectured: it held for every law that was tried or enumerated, and nobody has proved it.
+Guarantee = Literal["finite-sample", "conjectured", "asymptotic", "bayesian", "descriptive"]
 #: What it means that a rule was kept: the constraint alone, or task and constraint.
 Kept = Literal["constraint", "joint"]
 #: How complete a log file is. A running one has no end yet; a stopped one ended in an error or was

@@ -57,7 +57,8 @@ def bounded_mean(
     clusters with one more that has the size of the largest and fails throughout. The high end is
     the mirror image. For clusters of one size it is Gaffke's test of their means; for sizes that
     differ, of 1 - θ times the weight that a cluster lacks to M. Clusters that pass or fail as a
-    whole, and single 0/1 trials, give Clopper and Pearson's interval on clusters.
+    whole, and single 0/1 trials, give Clopper and Pearson's interval on clusters, which is proved
+    ("finite-sample"); of other scores validity is conjectured, and the guarantee says so.
 
     Clusters are draws from one law, or their sizes are fixed and the mean is that over trials. A
     cluster larger than any seen is not allowed for. On validity see `bounded_mean_p`; measured
@@ -94,8 +95,14 @@ def bounded_mean(
         found.effective_n,
         tuple(notes),
         "quadrature",
-        "finite-sample",
+        "finite-sample" if _is_proved(totals) else "conjectured",
     )
+
+
+def _is_proved(totals: Totals) -> bool:
+    """Whether clusters are of one size and pass or fail as a whole: then the law is binomial."""
+    x, m = totals.numerator, totals.denominator
+    return bool(((x == 0.0) | (x == m)).all() and np.unique(m[m > 0.0]).size <= 1)
 
 
 def bounded_mean_limits(
