@@ -6,9 +6,8 @@ Every side gives id, model, epoch, score and cost of every record, and the answe
 equal before anything is timed. `read_log` makes the whole trial table (labels coded, statuses,
 reasons), the others columns in the form that costs them least: lists for json and msgspec, arrays
 of NumPy for polars and DuckDB, whose schema is given. "texts" are transcripts of 4 kB a record,
-"rows" records of 90 bytes. simtrack reads once with its compiled scanner loaded, and once without
-it, as a process that reads one such file does. Each side's peak memory and the whole time of
-`simtrack score` are those of a process of its own.
+"rows" records of 90 bytes. Each side's peak memory and the whole time of `simtrack score` are those
+of a process of its own.
 """
 
 from __future__ import annotations
@@ -61,24 +60,6 @@ def ours(path: Path) -> Columns:
     return found | {"score": records.numbers["value"], "cost": records.numbers["cost_usd"]}
 
 
-def ours_plainly(path: Path) -> Columns:
-    from unittest.mock import patch
-
-    from simtrack.logs.tables import json_lines
-
-    with patch.object(json_lines, "pays", lambda *_: False):
-        return ours(path)
-
-
-def ours_scanned(path: Path) -> Columns:
-    from unittest.mock import patch
-
-    from simtrack.logs.tables import json_lines
-
-    with patch.object(json_lines, "pays", lambda *_: True):
-        return ours(path)
-
-
 def with_json(path: Path) -> Columns:
     found: Columns = {name: [] for name in FIELDS}
     with path.open("rb") as file:
@@ -126,14 +107,11 @@ def with_duckdb(path: Path) -> Columns:
 
 SIDES: dict[str, Callable[[Path], Columns]] = {
     "simtrack": ours,
-    "simtrack, scanner loaded": ours_scanned,
-    "simtrack, without it": ours_plainly,
     "json": with_json,
     "msgspec": with_msgspec,
     "polars": with_polars,
     "duckdb": with_duckdb,
 }
-OURS = [side for side in SIDES if side.startswith("simtrack")]
 
 
 def assert_equal(first: object, second: object) -> None:
@@ -181,16 +159,15 @@ def main() -> None:
         if not path.exists():
             write(path, options.megabytes, options.shape)
         heading(f"Five fields of a JSONL of {path.stat().st_size / 1e6:.0f} MB ({options.shape})")
-        there = [s for s in SIDES if s == "json" or s in OURS or importlib.util.find_spec(s)]
-        for ours_side in OURS[1:]:
-            for side in there[len(OURS) :]:
-                compare(
-                    f"{ours_side}, against {side}",
-                    lambda ours_side=ours_side: SIDES[ours_side](path),
-                    lambda side=side: SIDES[side](path),
-                    equal=assert_equal,
-                    pairs=options.pairs,
-                )
+        there = [s for s in SIDES if s in {"json", "simtrack"} or importlib.util.find_spec(s)]
+        for side in there[1:]:
+            compare(
+                f"simtrack, against {side}",
+                lambda: ours(path),
+                lambda side=side: SIDES[side](path),
+                equal=assert_equal,
+                pairs=options.pairs,
+            )
         for side in there:
             print(f"peak memory of {side}: {peak_mb(side, path):.0f} MB")
         score = [sys.executable, "-m", "simtrack", "score", str(path), "--by", "model"]

@@ -70,14 +70,12 @@ class Factor:
         column = list(values)
         if levels is None:
             levels = natural_order({v for v in column if v is not None})
-        index = {level: code for code, level in enumerate(levels)}
-        index_of = index.get
-        codes = np.fromiter(
-            (MISSING if v is None else index_of(v, -2) for v in column), np.int32, len(column)
-        )
-        if codes.size and codes.min() == -2:
-            bad = column[int(np.argmax(codes == -2))]
-            raise InputError("label", "one of " + ", ".join(levels), repr(bad))
+        index: dict[str | None, int] = {level: code for code, level in enumerate(levels)}
+        index[None] = MISSING
+        try:
+            codes = np.fromiter(map(index.__getitem__, column), np.int32, len(column))
+        except KeyError as error:
+            raise InputError("label", "one of " + ", ".join(levels), repr(error.args[0])) from None
         return cls(tuple(levels), codes)
 
     @classmethod

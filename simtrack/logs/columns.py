@@ -109,7 +109,7 @@ def composed_notes(columns: Mapping[str, Iterable[Any]]) -> list[str]:
     """Say which columns hold labels that `composed` changes, and whether it made some equal."""
     notes = []
     for name, values in columns.items():
-        texts = {v for v in values if isinstance(v, str)}
+        texts = {v for v in set(values) if isinstance(v, str)}
         changed = sum(1 for text in texts if composed(text) != text)
         merged = len(texts) - len(set(map(composed, texts)))
         if changed:

@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
+from simtrack.counts import Losses
 from simtrack.errors import DataError, InputError
-from simtrack.logs.columns import RESERVED, Column
+from simtrack.logs.columns import LABEL_COLUMNS_MAX, RESERVED, Column
 from simtrack.logs.decode import one_line
 from simtrack.logs.rows import Outcome, choose_metrics, judged, rows_to_records
 from simtrack.logs.score_values import ScoreReader
-from simtrack.logs.tables import to_records
-from simtrack.logs.tables.json_array import from_columns
+from simtrack.logs.tables import Table, to_records
 from simtrack.records import Records
 from simtrack.records.plain_columns import is_missing
 
@@ -26,6 +26,7 @@ __all__ = ["from_frame"]
 _INSPECT = frozenset({"sample_id", "eval_id", "id", "epoch", "error"})
 _SCORE, _METADATA = "score_", "metadata_"
 _LABEL_MAX_CHARACTERS = 256
+_COLUMNS_MAX = 10 * LABEL_COLUMNS_MAX
 #: Where a column of Inspect's frame goes.
 _PLACES = {
     "unit": "id",
@@ -83,7 +84,11 @@ def from_frame(
         raise DataError(f"{label}: empty: the frame holds no row.")
     if columns.keys() >= _INSPECT and not map:
         return _of_inspect(columns, label, metric, scores)
-    return to_records(from_columns(columns, label), map=map, metric=metric, scores=scores)
+    if len(columns) > _COLUMNS_MAX:
+        raise DataError(f"{label}: {len(columns)} columns are data rather than names.")
+    rows = len(next(iter(columns.values())))
+    table = Table(label, columns, range(1, rows + 1), Losses())
+    return to_records(table, map=map, metric=metric, scores=scores)
 
 
 def _columns(frame: Any) -> dict[str, list[Any]]:

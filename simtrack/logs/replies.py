@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -69,7 +69,7 @@ def _table(path: Path, content: Content, label: str, request: Request, turns: Tu
     elif content.kind == "json-array":
         table = tables.read_json_array(content.source, label, wanted)
     elif content.kind == "text":
-        table = _csv(content, label)
+        table = _csv(content, label, wanted)
     else:
         table = tables.read_json_lines(content.source, label, wanted, salvage=request.salvage)
     found = tables.to_replies(table, map=request.map, scores=request.scores)
@@ -85,9 +85,9 @@ def _table(path: Path, content: Content, label: str, request: Request, turns: Tu
     return with_records(found, lambda own: replace(own, notes=(*own.notes, note)))
 
 
-def _csv(content: Content, label: str) -> tables.Table:
+def _csv(content: Content, label: str, wanted: Sequence[str]) -> tables.Table:
     try:
-        return tables.read_csv(content.source, label)
+        return tables.read_csv(content.source, label, wanted)
     except tables.NotUtf8 as error:
         raise DataError(f"{error} Save the table as UTF-8.") from None
 

@@ -19,7 +19,6 @@ from simtrack.errors import DataError, InputError
 from simtrack.logs.columns import listed
 from simtrack.logs.decode import one_line
 from simtrack.logs.rows import choose_metrics
-from simtrack.logs.tables.cells import Cells
 from simtrack.logs.tables.roles import MARKER
 from simtrack.note import Note
 from simtrack.records import Records
@@ -118,9 +117,10 @@ class _LossRow(msgspec.Struct):
 
 def is_marked(columns: Mapping[str, Sequence[Any]]) -> bool:
     """Say whether the columns are those of a trial table with a row that describes it."""
-    kinds = columns.get(MARKER, ())
-    kinds = kinds.distinct()[1] if isinstance(kinds, Cells) else kinds
-    return any(k == TRIAL or (isinstance(k, str) and k.startswith(_TABLE)) for k in kinds)
+    return any(
+        mark == TRIAL or (isinstance(mark, str) and mark.startswith(_TABLE))
+        for mark in columns.get(MARKER, ())
+    )
 
 
 def read_marked(

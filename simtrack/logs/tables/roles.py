@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from simtrack.errors import DataError, InputError
 from simtrack.logs.columns import LABEL_COLUMNS_MAX, RESERVED, listed
 from simtrack.logs.content import UnknownFormat
-from simtrack.logs.tables.cells import LABEL_MAX_CHARACTERS, Cells
-from simtrack.logs.tables.skipped import Skipped
+from simtrack.logs.decode import Decoded, decode_record
 from simtrack.note import Note
 
-__all__ = ["GUESSES", "LABEL_MAX_CHARACTERS", "USUAL", "assign_roles"]
+__all__ = [
+    "GUESSES",
+    "LABEL_MAX_CHARACTERS",
+    "MARKER",
+    "USUAL",
+    "LongColumn",
+    "assign_roles",
+    "is_long",
+    "is_used",
+]
+
+#: Longer texts are not labels.
+LABEL_MAX_CHARACTERS = 256
 
 #: Common names of the parts; a guess is made only if exactly one of them is a column.
 GUESSES: Mapping[str, tuple[str, ...]] = {
@@ -42,6 +55,49 @@ _BY_MAP_ONLY = frozenset({"outcome", "status", "reason", "signal", "source", "sc
 MARKER = "simtrack_trials"
 #: Names that a misspelt one is compared with.
 _COMPARED_MAX = 1000
+
+
+class LongColumn(Sequence[Any]):
+    """A column of long texts or nested values, which is none of labels.
+
+    Parameters
+    ----------
+    cells : sequence
+        Values; one that stands as raw JSON is decoded when it is asked for.
+    """
+
+    __slots__ = ("_cells",)
+
+    def __init__(self, cells: Sequence[Any]) -> None:
+        self._cells = cells
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+    def __getitem__(self, row: Any) -> Any:
+        if isinstance(row, slice):
+            return LongColumn(self._cells[row])
+        cell = self._cells[row]
+        if not isinstance(cell, msgspec.Raw):
+            return cell
+        text = bytes(cell).decode("utf-8", "replace").encode()  # as msgspec passed over it
+        return decode_record(text, f"row {row + 1}", Decoded())
+
+    def take(self, rows: Sequence[int]) -> LongColumn:
+        """Keep these rows."""
+        return LongColumn([self._cells[row] for row in rows])
+
+
+def is_used(name: str, wanted: Collection[str]) -> bool:
+    """Say whether a column is asked for, or has a name that means something in a table."""
+    return name in wanted or name.lower() in USUAL
+
+
+def is_long(value: object) -> bool:
+    """Say whether a value is too long or nested to be a label."""
+    return isinstance(value, (dict, list)) or (
+        isinstance(value, str) and len(value) > LABEL_MAX_CHARACTERS
+    )
 
 
 def assign_roles(
@@ -155,20 +211,18 @@ def _wide_hint(columns: Mapping[str, Sequence[Any]]) -> str:
 
 def _looks_numeric(values: Sequence[Any]) -> bool:
     try:
-        some = values.distinct()[1] if isinstance(values, Cells) else values
-        return all(v in (None, "") or math.isfinite(float(v)) for v in some)
+        return all(v in (None, "") or math.isfinite(float(v)) for v in values)
     except (TypeError, ValueError):
         return False
 
 
 def _is_labelling(values: Sequence[Any]) -> bool:
-    """Say whether a column holds short scalars alone; stops at the first that is none."""
-    if isinstance(values, Cells):
-        return not values.has_heavy()
-    return not isinstance(values, Skipped) and not any(
-        isinstance(v, (dict, list)) or (isinstance(v, str) and len(v) > LABEL_MAX_CHARACTERS)
-        for v in values
-    )
+    """Say whether a column holds short scalars alone."""
+    if isinstance(values, LongColumn):
+        return False
+    kinds = set(map(type, values))
+    texts = values if kinds == {str} else (v for v in values if isinstance(v, str))
+    return kinds.isdisjoint({dict, list}) and max(map(len, texts), default=0) <= LABEL_MAX_CHARACTERS
 
 
 def _there_are(wanted: str, names: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -10,14 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.counts import Factor, Losses, group_rows, natural_order
-from simtrack.counts.factor import natural_codes
 from simtrack.errors import DataError, InputError
 from simtrack.logs.columns import METRICS_MAX, NUMBERS, composed_notes, labels
 from simtrack.logs.score_values import ScoreReader
-from simtrack.logs.tables.cells import Cells
 from simtrack.logs.tables.marked import is_marked, read_marked
-from simtrack.logs.tables.roles import assign_roles
-from simtrack.logs.tables.skipped import Skipped
+from simtrack.logs.tables.roles import LongColumn, assign_roles
 from simtrack.note import Note
 from simtrack.options import Status
 from simtrack.records import Records
@@ -95,8 +93,7 @@ def to_records(
                 coded[column] = _labels(table, column)
             factors[name] = coded[column]
     _refuse_many_metrics(table.label, factors.get("metric"))
-    named = {c: _some(table.columns[c]) for n, c in roles.items() if n in factors}
-    notes += composed_notes({c: some for c, some in named.items() if not _is_ascii(some)})
+    notes += composed_notes({c: table.columns[c] for n, c in roles.items() if n in factors})
     if "value" in roles:
         reader = ScoreReader(scores)
         numeric["value"], reasons = _judged(reader, table.columns[roles["value"]])
@@ -122,14 +119,12 @@ def _chosen(table: Table, roles: Mapping[str, str], metric: str | Sequence[str])
     factor = _labels(table, roles["metric"])
     listed = [metric] if isinstance(metric, str) else list(metric)
     codes = {factor.code_of(name, "metric") for name in listed}
-    keep = np.flatnonzero(np.isin(factor.codes, list(codes)))
+    keep = np.flatnonzero(np.isin(factor.codes, list(codes))).tolist()
     columns = {
-        name: values.take(keep)
-        if isinstance(values, (Skipped, Cells))
-        else [values[row] for row in keep.tolist()]
+        name: values.take(keep) if isinstance(values, LongColumn) else [values[k] for k in keep]
         for name, values in table.columns.items()
     }
-    lines = [table.lines[row] for row in keep.tolist()]
+    lines = [table.lines[row] for row in keep]
     return Table(table.label, columns, lines, table.losses, table.notes)
 
 
@@ -196,19 +191,19 @@ def _fates(
 
 def _judged(reader: ScoreReader, values: Sequence[Any]) -> tuple[NDArray[np.float64], Factor]:
     """Read a column of scores: the numbers, and the reason of each row that has none."""
-    if not isinstance(values, Cells):
+    kinds = set(map(type, values)) - {type(None)}
+    found: Sequence[float]
+    why: Sequence[str]
+    if len(kinds) == 1 and kinds <= {str, int, bool}:  # equal values of one type are the same
+        times = Counter(values)
+        read = {value: reader.read(value, times=n) for value, n in times.items()}
+        found, why = zip(*map(read.__getitem__, values), strict=True)
+    else:
         found, why = reader.column(values)
-        given = list(dict.fromkeys(reason for reason in why if reason))
-        place = {reason: k for k, reason in enumerate(given)} | {"": -1}
-        codes = np.fromiter(map(place.__getitem__, why), np.int32, len(why))
-        return np.array(found, dtype=np.float64), Factor(tuple(given), codes)
-    index, some = values.distinct()
-    times = np.bincount(index, minlength=len(some)).tolist()
-    pairs = [reader.read(v, times=n) for v, n in zip(some, times, strict=True)]
-    given = list(dict.fromkeys(reason for _, reason in pairs if reason))
-    places = np.array([given.index(why) if why else -1 for _, why in pairs], dtype=np.int32)
-    numbers = np.array([number for number, _ in pairs], dtype=np.float64)
-    return numbers[index], Factor(tuple(given), places[index])
+    given = list(dict.fromkeys(reason for reason in why if reason))
+    place = {reason: k for k, reason in enumerate(given)} | {"": -1}
+    codes = np.fromiter(map(place.__getitem__, why), np.int32, len(why))
+    return np.array(found, dtype=np.float64), Factor(tuple(given), codes)
 
 
 def _in_natural_order(levels: Sequence[str], codes: NDArray[Any]) -> Factor:
@@ -219,55 +214,32 @@ def _in_natural_order(levels: Sequence[str], codes: NDArray[Any]) -> Factor:
     return Factor(tuple(order), np.array([*place, -1], dtype=np.int32)[found.codes])
 
 
-def _some(values: Sequence[Any]) -> Sequence[Any]:
-    """Give a sequence with the different values of a column."""
-    return values.distinct()[1] if isinstance(values, Cells) else values
-
-
-def _is_ascii(values: Sequence[Any]) -> bool:
-    """Say whether a column holds texts that Unicode's normal forms leave as they are."""
-    return set(map(type, values)) == {str} and "".join(values).isascii()
-
-
 def _labels(table: Table, column: str) -> Factor:
-    """Code a column as labels, each different value once."""
-    values = _scalars(table, column)
-    if not isinstance(values, Cells):
-        return labels(values)
-    index, some = values.distinct()
-    if _is_ascii(some):
-        codes = natural_codes(some)
-        levels = np.empty(len(some), dtype=object)
-        levels[codes] = some
-        return Factor(tuple(levels.tolist()), codes[index])
-    coded = labels(some)
-    return Factor(coded.levels, coded.codes[index])
+    """Code a column as labels."""
+    return labels(_scalars(table, column))
 
 
 def _numbers(table: Table, column: str) -> NDArray[np.float64]:
     values = table.columns[column]
-    plain = values.floats() if isinstance(values, Cells) else None
-    if plain is not None:
-        return plain
-    index, some = values.distinct() if isinstance(values, Cells) else (None, values)
-    numbers = np.full(len(some), np.nan)
-    for k, value in enumerate(some):
+    if set(map(type, values)) == {float}:
+        return np.array(values, dtype=np.float64)
+    numbers = np.full(len(values), np.nan)
+    for row, value in enumerate(values):
         if value is None or value == "":
             continue
         try:
-            numbers[k] = float(value)
+            numbers[row] = float(value)
         except (TypeError, ValueError, OverflowError):
-            row = k if index is None else int(np.argmax(index == k))
             raise DataError(
                 f"{table.label}: line {table.lines[row]}: column {column!r} must be a number, "
                 f"got {value!r}. Mend the cell or map another column."
             ) from None
-    return numbers if index is None else numbers[index]
+    return numbers
 
 
 def _scalars(table: Table, column: str) -> Sequence[Any]:
     values = table.columns[column]
-    if {dict, list}.isdisjoint(map(type, _some(values))):
+    if {dict, list}.isdisjoint(map(type, values)):
         return values
     for line, value in zip(table.lines, values, strict=True):
         if isinstance(value, (dict, list)):

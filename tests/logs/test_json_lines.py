@@ -1,21 +1,146 @@
-"""The compiled scanner gives the table, notes, losses and refusals of the plain reader."""
+"""JSON lines are what the standard module reads in them, however they are cut into blocks."""
 
 from __future__ import annotations
 
 import json
 import random
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from simtrack._jit import enabled
 from simtrack.errors import DataError
+from simtrack.logs import read_log
 from simtrack.logs import source as sources
+from simtrack.logs.lines import spans
 from simtrack.logs.source import Source
-from simtrack.logs.tables import json_lines, read_json_lines, scanned
-from simtrack.logs.tables import json_lines as pays
-from simtrack.logs.tables.skipping import HEAD_RECORDS, Skipped
+from simtrack.logs.tables import from_json, read_json_lines
+from simtrack.logs.tables.from_json import HEAD_RECORDS
+from simtrack.logs.tables.roles import LongColumn
 
-pytestmark = pytest.mark.skipif(not enabled(), reason="the scanner is compiled code")
+TEXT = "text “quoted” \n" * 40
+
+
+def record(k, **more):
+    return {
+        "id": f"q{k}",
+        "score": k % 2,
+        "messages": [{"content": TEXT + str(k)}],
+        "output": TEXT,
+        "tag": None if k % 5 else "t",
+        "cost": k / 7,
+    } | more
+
+
+def lines(records, ascii_only=True):
+    return "".join(json.dumps(r, ensure_ascii=ascii_only) + "\n" for r in records).encode()
+
+
+def whole(data):
+    """The columns by the standard module alone."""
+    found = [json.loads(line) for line in data.split(b"\n") if line.strip()]
+    names = dict.fromkeys(name for r in found for name in r)
+    return {name: [r.get(name) for r in found] for name in names}
+
+
+def same(data):
+    table = read_json_lines(data, "t")
+    expected = whole(data)
+    assert {name: list(column) for name, column in table.columns.items()} == expected
+    return table
+
+
+@pytest.mark.parametrize("n", [1, HEAD_RECORDS - 1, HEAD_RECORDS, HEAD_RECORDS + 1, 200])
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_the_columns_are_those_of_a_file_decoded_whole(n, ascii_only):
+    table = same(lines([record(k) for k in range(n)], ascii_only))
+    long = {n for n, c in table.columns.items() if isinstance(c, LongColumn)}
+    assert long == {"messages", "output"}
+
+
+def test_lines_unlike_the_first_are_decoded_whole():
+    n = HEAD_RECORDS
+    odd = [
+        record(n, new="late"),
+        {"id": "few"},
+        record(n + 1, score=float("inf")),
+        record(n + 2, messages="short"),
+        record(n + 3, tag={"now": "nested"}),
+        record(n + 4, output=None, new=7),
+        record(n + 5, id=2**70),
+    ]
+    table = same(lines([*(record(k) for k in range(n)), *odd, record(n + 9)]))
+    assert table.columns["new"][n] == "late"
+    assert table.columns["messages"][n + 3] == "short"
+
+
+def test_a_torn_end_a_broken_middle_and_blank_lines():
+    data = lines([record(k) for k in range(100)])
+    table = read_json_lines(data[:-30], "t")
+    assert len(table.lines) == 99
+    assert len(table.columns["messages"]) == 99
+    assert table.losses.by_kind() == {"missing": 1}
+    blank = data.replace(b"\n", b"\n  \n", 3)
+    assert list(read_json_lines(blank, "t").lines)[:4] == [1, 3, 5, 7]
+    with pytest.raises(ValueError, match="line 80 is not valid JSON"):
+        read_json_lines(data.replace(b'"id": "q79"', b'"id": q79'), "t")
+
+
+def test_a_key_that_the_map_names_is_not_skipped(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(lines([record(k) for k in range(100)]))
+    records = read_log(path, map={"value": "score", "cluster": "output"})
+    assert len(records.factor("cluster").levels) == 1
+    plain = read_log(path)
+    assert plain.numbers["value"].sum() == 50
+    assert any("left out (nested or long): messages, output" in note for note in plain.notes)
+
+
+def test_choosing_a_metric_keeps_rows_and_skipped_values_together(tmp_path):
+    rows = [record(k, metric="ab"[k % 2], id=k // 2) for k in range(100)]
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(lines(rows))
+    records = read_log(path, metric="b")
+    assert len(records) == 50
+    assert records.numbers["value"].tolist() == [1.0] * 50
+
+
+def test_copies_are_found_by_what_was_skipped(tmp_path):
+    rows = [record(0, tag="t", cost=0.5, score=1) for _ in range(80)]
+    rows[70]["output"] = TEXT + "different"
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(lines(rows))
+    notes = read_log(path).notes
+    assert any("78 rows repeat another in every column" in note for note in notes)
+
+
+VALUES = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=20),
+    st.just(TEXT), st.lists(st.integers(), max_size=2),
+)  # fmt: skip
+RECORDS = st.lists(
+    st.dictionaries(st.sampled_from(["id", "a", "b", "ключ", "with space", "f0"]), VALUES),
+    min_size=HEAD_RECORDS,
+    max_size=HEAD_RECORDS + 12,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(RECORDS)
+def test_any_records(records):
+    same(lines(records))
+
+
+def test_lines_are_split_at_line_feeds_alone():
+    data = "a\u2028b\n\n  \nc\r\nd".encode()
+    assert [(line, data[s:e]) for line, s, e in spans(data)] == [
+        (1, "a\u2028b".encode()),
+        (4, b"c\r"),
+        (5, b"d"),
+    ]
+    assert np.all([e > s for _, s, e in spans(data)])
+
 
 LONG = "text “quoted” \\ \n \U0001f600" * 20
 #: What a mutation puts into a line.
@@ -96,13 +221,21 @@ def outcome(data, salvage):
 
 @pytest.fixture
 def compare(monkeypatch):
+    """Read in blocks of a line, in other blocks, and without the typed decoder."""
+
     def run(data, salvage=False, block=2048):
-        monkeypatch.setattr(json_lines, "pays", lambda *_: False)
-        plain = outcome(data, salvage)
-        monkeypatch.setattr(json_lines, "pays", lambda *_: True)
-        monkeypatch.setattr(scanned, "BLOCK_BYTES", block)
-        assert outcome(data, salvage) == plain
-        return plain
+        monkeypatch.setattr(from_json, "BLOCK_BYTES", 1)
+        singly = outcome(data, salvage)
+        monkeypatch.setattr(from_json, "BLOCK_BYTES", block)
+        assert outcome(data, salvage) == singly
+        try:
+            data.decode() if isinstance(data, bytes) else None
+        except UnicodeDecodeError:  # which nobody looks for in long texts
+            return singly
+        with monkeypatch.context() as patch:
+            patch.setattr(from_json._RecordDecoder, "of", lambda rows: None)
+            assert outcome(data, salvage) == singly
+        return singly
 
     return run
 
@@ -169,25 +302,6 @@ def test_numbers_are_those_of_python(compare):
     assert columns["score"][HEAD_RECORDS:] == [repr(json.loads(text)) for text in texts]
 
 
-def test_a_column_with_late_long_texts_stays_in_the_file(compare):
-    lines = [{"id": f"q{k}", "score": 1, "reply": "short"} for k in range(100)]
-    lines += [{"id": f"q{k}", "score": 1, "reply": "long" * 500, "late": [k]} for k in range(100)]
-    data = "".join(json.dumps(line) + "\n" for line in lines).encode()
-    compare(data)
-    table = read_json_lines(data, "t")
-    assert {n for n, c in table.columns.items() if isinstance(c, Skipped)} == {"reply", "late"}
-    assert table.columns["reply"][150] == "long" * 500
-
-
-def test_the_answer_does_not_depend_on_the_number_of_threads(compare, monkeypatch):
-    data = document(random.Random(9), broken=False)
-    found = []
-    for threads in (1, 2, 7):
-        monkeypatch.setattr(scanned, "_THREADS", threads)
-        found.append(compare(data, block=600))
-    assert found[0] == found[1] == found[2]
-
-
 def test_a_mapped_file_reads_as_its_bytes(compare, tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "MAPPED_BYTES", 1)
     for seed in range(4):
@@ -196,17 +310,3 @@ def test_a_mapped_file_reads_as_its_bytes(compare, tmp_path, monkeypatch):
         path.write_bytes(data)
         plain = compare(data)
         assert compare(Source.open(path)) == plain
-
-
-def test_compiled_code_is_loaded_only_where_it_pays(monkeypatch):
-    monkeypatch.setattr(pays, "_spent", {"plain_s": 0.0})
-    monkeypatch.setattr(pays, "_least_s", lambda: 0.8)
-    assert not pays.pays(1 << 20, 100, 5)
-    assert not pays.pays(200_000_000, 4000, 5)
-    assert pays.pays(200_000_000, 100, 5)  # many rows
-    assert pays._spent["plain_s"] == pytest.approx(0.2875, abs=1e-4)  # the first was too small
-    assert not pays.pays(200_000_000, 4000, 5)
-    assert pays.pays(300_000_000, 4000, 5)  # files pay together
-    monkeypatch.setattr(pays, "_least_s", lambda: 0.02)
-    assert pays.pays(20_000_000, 4000, 5)
-    assert not pays.pays(1 << 20, 100, 2)
