@@ -16,6 +16,7 @@ from simtrack.errors import DataError
 __all__ = [
     "LABELS",
     "LABEL_COLUMNS_MAX",
+    "LABEL_MAX_CHARACTERS",
     "METRICS_MAX",
     "NUMBERS",
     "RESERVED",
@@ -30,6 +31,8 @@ __all__ = [
 
 #: More columns of labels, or more metrics, are data that was taken for names.
 LABEL_COLUMNS_MAX = METRICS_MAX = 200
+#: Longer texts are not labels.
+LABEL_MAX_CHARACTERS = 256
 
 #: The labelled and the numeric columns of the trial table that have a meaning of their own.
 LABELS = (

@@ -12,7 +12,7 @@ import msgspec
 
 from simtrack.counts import Losses
 from simtrack.errors import DataError, InputError
-from simtrack.logs.columns import LABEL_COLUMNS_MAX, RESERVED, Column
+from simtrack.logs.columns import LABEL_COLUMNS_MAX, LABEL_MAX_CHARACTERS, RESERVED, Column
 from simtrack.logs.decode import one_line
 from simtrack.logs.rows import Outcome, choose_metrics, judged, rows_to_records
 from simtrack.logs.score_values import ScoreReader
@@ -25,7 +25,6 @@ __all__ = ["from_frame"]
 #: What tells a frame of Inspect's samples from a plain one.
 _INSPECT = frozenset({"sample_id", "eval_id", "id", "epoch", "error"})
 _SCORE, _METADATA = "score_", "metadata_"
-_LABEL_MAX_CHARACTERS = 256
 _COLUMNS_MAX = 10 * LABEL_COLUMNS_MAX
 #: Where a column of Inspect's frame goes.
 _PLACES = {
@@ -194,7 +193,7 @@ def _taker(name: str) -> Any:
 def _is_metadata(name: str, values: Sequence[Any]) -> bool:
     return name.startswith(_METADATA) and all(
         v is None
-        or (isinstance(v, (str, bool, int, float)) and len(str(v)) <= _LABEL_MAX_CHARACTERS)
+        or (isinstance(v, (str, bool, int, float)) and len(str(v)) <= LABEL_MAX_CHARACTERS)
         for v in values
     )
 

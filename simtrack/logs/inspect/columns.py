@@ -11,7 +11,15 @@ from typing import Any
 
 from simtrack.counts import Loss
 from simtrack.errors import DataError
-from simtrack.logs.columns import LABEL_COLUMNS_MAX, LABELS, NUMBERS, RESERVED, Column, listed
+from simtrack.logs.columns import (
+    LABEL_COLUMNS_MAX,
+    LABEL_MAX_CHARACTERS,
+    LABELS,
+    NUMBERS,
+    RESERVED,
+    Column,
+    listed,
+)
 from simtrack.logs.columns import label as as_label
 from simtrack.logs.inspect.carried import carried_limit
 from simtrack.logs.inspect.fields import Config, Dataset, Header, Message, Sample
@@ -39,8 +47,6 @@ _NEVER_OWN = frozenset({"unit", "metric", "status", "reason", "outcome", "limit"
 
 #: What JSON decodes to that may be a label.
 _SCALARS = frozenset({str, bool, int, float})
-#: Longer texts are not labels.
-LABEL_MAX_CHARACTERS = 256
 
 
 def error_text(sample: Sample) -> str | None:

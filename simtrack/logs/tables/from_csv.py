@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from simtrack.counts import Losses
 from simtrack.errors import DataError
+from simtrack.logs.columns import LABEL_MAX_CHARACTERS
 from simtrack.logs.source import Source
-from simtrack.logs.tables.roles import LABEL_MAX_CHARACTERS, MARKER, LongColumn, is_used
+from simtrack.logs.tables.roles import MARKER, LongColumn, is_used
 from simtrack.logs.tables.table import Table
 
 __all__ = ["NotUtf8", "Row", "parse_rows", "read_csv"]

@@ -10,14 +10,13 @@ from typing import Any
 import msgspec
 
 from simtrack.errors import DataError, InputError
-from simtrack.logs.columns import LABEL_COLUMNS_MAX, RESERVED, listed
+from simtrack.logs.columns import LABEL_COLUMNS_MAX, LABEL_MAX_CHARACTERS, RESERVED, listed
 from simtrack.logs.content import UnknownFormat
 from simtrack.logs.decode import Decoded, decode_record
 from simtrack.note import Note
 
 __all__ = [
     "GUESSES",
-    "LABEL_MAX_CHARACTERS",
     "MARKER",
     "USUAL",
     "LongColumn",
@@ -25,9 +24,6 @@ __all__ = [
     "is_long",
     "is_used",
 ]
-
-#: Longer texts are not labels.
-LABEL_MAX_CHARACTERS = 256
 
 #: Common names of the parts; a guess is made only if exactly one of them is a column.
 GUESSES: Mapping[str, tuple[str, ...]] = {
@@ -222,7 +218,8 @@ def _is_labelling(values: Sequence[Any]) -> bool:
         return False
     kinds = set(map(type, values))
     texts = values if kinds == {str} else (v for v in values if isinstance(v, str))
-    return kinds.isdisjoint({dict, list}) and max(map(len, texts), default=0) <= LABEL_MAX_CHARACTERS
+    longest = max(map(len, texts), default=0)
+    return kinds.isdisjoint({dict, list}) and longest <= LABEL_MAX_CHARACTERS
 
 
 def _there_are(wanted: str, names: Sequence[str]) -> str:
