@@ -26,7 +26,7 @@ from scipy import special
 from simtrack import agents
 from simtrack._jit import kernel
 from simtrack.agents.gate.chain import absorption, events
-from simtrack.agents.stage.effects import logit_mean
+from simtrack.agents.heterogeneity import logit_mean
 from simtrack.counts import CountsBatch
 from simtrack.design import Design
 from simtrack.estimands import Estimand, where

@@ -9,11 +9,20 @@ from difflib import get_close_matches
 from fractions import Fraction
 from inspect import Parameter, signature
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from simtrack.errors import InputError
 
-__all__ = ["Document", "Plain", "decimal_text", "is_decimal", "only_keys", "plain", "under"]
+__all__ = [
+    "Document",
+    "Pairs",
+    "Plain",
+    "decimal_text",
+    "is_decimal",
+    "only_keys",
+    "plain",
+    "under",
+]
 
 Names = tuple[str | tuple[str, str], ...]
 
@@ -119,11 +128,31 @@ class Document(Plain):
         return {key: value for key, value in data.items() if key not in cls._head}
 
 
+V = TypeVar("V")
+
+
+class Pairs(tuple[tuple[str, V], ...]):
+    """A mapping that is hashable: (name, value) pairs in their order, written as an object.
+
+    Examples
+    --------
+    >>> plain(Pairs([("arm", ("a", "b"))])), dict(Pairs([("arm", 1)]))
+    ({'arm': ['a', 'b']}, {'arm': 1})
+    """
+
+    __slots__ = ()
+
+    def to_plain(self) -> dict[str, Any]:
+        """Give an object as JSON holds it."""
+        return {name: plain(value) for name, value in self}
+
+
 def plain(value: object) -> Any:  # noqa: PLR0911 - one answer a kind of value
     """Give a value as JSON holds it.
 
     Fractions become decimals where they end ("0.8", else "2/3"); tuples, sets and arrays lists;
-    dataclasses objects; a number that is not finite is None.
+    dataclasses objects; a number that is not finite is None. A value with a form of its own has
+    `to_plain`.
 
     Examples
     --------
@@ -138,6 +167,8 @@ def plain(value: object) -> Any:  # noqa: PLR0911 - one answer a kind of value
         return decimal_text(value)
     if isinstance(value, Mapping):
         return {str(key): plain(one) for key, one in value.items()}
+    if hasattr(value, "to_plain"):
+        return value.to_plain()
     if isinstance(value, (list, tuple)):
         return [plain(one) for one in value]
     if isinstance(value, (set, frozenset)):
@@ -235,7 +266,13 @@ def _read(hint: Any, value: object, name: str, where: str) -> Any:
         return value if isinstance(value, hint) else hint.from_dict(value, under(where, name))
     if origin in (Union, UnionType):
         rest = [part for part in parts if part is not NoneType]
-        return value if value is None or len(rest) > 1 else _read(rest[0], value, name, where)
+        keys = set(value) if isinstance(value, Mapping) else None
+        for part in rest:
+            if len(rest) == 1 or (keys and _is_document(part) and keys <= set(_about(part)[0])):
+                return None if value is None else _read(part, value, name, where)
+        return value
+    if origin is Pairs and isinstance(value, Mapping):
+        return Pairs((str(k), _read(parts[0], x, f"{name}.{k}", where)) for k, x in value.items())
     if origin is tuple:
         if isinstance(value, (list, tuple)):
             part = parts[0]

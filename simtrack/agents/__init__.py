@@ -31,7 +31,8 @@ from simtrack.agents.stage.agent import StageAgent, join_stage_agents
 from simtrack.agents.stage.effects import ClusterEffect
 from simtrack.agents.stage.fit import fit_stage
 from simtrack.agents.trajectory.agent import TrajectoryAgent
-from simtrack.agents.trajectory.draws import count_law, trajectories
+from simtrack.agents.trajectory.draws import trajectories
+from simtrack.agents.trajectory.laws import count_law
 
 __all__ = [
     "KINDS",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, NotRequired, Protocol, TypedDict, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,16 @@ from simtrack.estimands import Contrast, Estimand
 from simtrack.records import Records
 from simtrack.rng import Stream
 
-__all__ = ["Agent", "expected_value", "planned_trials", "shuffled_records"]
+__all__ = ["Agent", "DrawOptions", "expected_value", "planned_trials", "shuffled_records"]
+
+
+class DrawOptions(TypedDict):
+    """Which draws, for which clusters, and how the work is shared: what every `Stream` takes."""
+
+    replicates: int | range
+    clusters: int
+    threads: NotRequired[int]
+    chunk: NotRequired[int | None]
 
 
 @runtime_checkable

@@ -8,15 +8,26 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from simtrack.agents.agent import DrawOptions
 from simtrack.errors import InputError
+from simtrack.plain import plain
 from simtrack.rng import Stream
 
-__all__ = ["Table", "categorise", "frozen_table", "look_up", "plain_table", "slices_of_draws"]
+__all__ = ["Table", "categorise", "frozen_table", "look_up", "slices_of_draws"]
 
 V = TypeVar("V")
-#: Lines of (labels, value): the first line whose labels all agree with a cell holds for it.
-Table = tuple[tuple[tuple[tuple[str, str], ...], V], ...]
+Labels = tuple[tuple[str, str], ...]
 _NUMBERS_A_CHUNK = 1 << 20
+
+
+class Table(tuple[tuple[Labels, V], ...]):
+    """Lines of (labels, value): the first line whose labels all agree with a cell holds for it."""
+
+    __slots__ = ()
+
+    def to_plain(self) -> list[list[Any]]:
+        """Give the lines as lists and mappings, from which `frozen_table` makes an equal table."""
+        return [[dict(labels), plain(value)] for labels, value in self]
 
 
 def frozen_table(name: str, lines: object) -> Table[Any]:
@@ -30,8 +41,8 @@ def frozen_table(name: str, lines: object) -> Table[Any]:
     (((), 0.25),)
     """
     if not isinstance(lines, (list, tuple)):
-        return (((), lines),)
-    found: list[tuple[tuple[tuple[str, str], ...], Any]] = []
+        return Table([((), lines)])
+    found: list[tuple[Labels, Any]] = []
     for line in lines:
         if not isinstance(line, (list, tuple)) or len(line) != 2:
             raise InputError(name, "a value, or lines of (labels, value)", repr(line))
@@ -39,13 +50,7 @@ def frozen_table(name: str, lines: object) -> Table[Any]:
         pairs = labels.items() if isinstance(labels, Mapping) else labels
         frozen = tuple((str(n), str(level)) for n, level in pairs)
         found.append((frozen, tuple(value) if isinstance(value, list) else value))
-    return tuple(found)
-
-
-def plain_table(table: Table[Any]) -> list[list[Any]]:
-    """Give the table as lists and mappings, from which `frozen_table` makes an equal one."""
-    plain = [list(v) if isinstance(v, tuple) else v for _, v in table]
-    return [[dict(labels), v] for (labels, _), v in zip(table, plain, strict=True)]
+    return Table(found)
 
 
 def look_up(name: str, table: Table[V], cell: Mapping[str, str]) -> V:
@@ -67,7 +72,7 @@ def look_up(name: str, table: Table[V], cell: Mapping[str, str]) -> V:
 
 
 def categorise(
-    stream: Stream, trials: NDArray[np.int64], shares: NDArray[np.float64], how: Mapping[str, Any]
+    stream: Stream, trials: NDArray[np.int64], shares: NDArray[np.float64], how: DrawOptions
 ) -> NDArray[np.int64]:
     """Draw how many trials end in each category: multinomial, trial by trial.
 
@@ -80,7 +85,7 @@ def categorise(
     shares : float64 array, shape (categories,), (clusters, categories) or
         (draws, clusters, categories)
         Summing to 1.
-    how : mapping
+    how : DrawOptions
         replicates, clusters, threads and chunk of the draw.
 
     Returns

@@ -21,6 +21,7 @@ __all__ = [
     "beta_parameters",
     "design_effect",
     "icc_from_design_effect",
+    "logit_mean",
     "logit_normal_mean",
     "logit_normal_moments",
     "logit_normal_parameters",
@@ -33,6 +34,9 @@ _REACH: Final = 12.0
 _LARGEST_SD: Final = 20.0
 _NEWTON_STEPS: Final = 100
 _HALF_DIGIT: Final = 2.0**-52
+#: Logits are kept to this step, so that a last bit of the quadrature that differs from one machine
+#: to the next does not show in a draw; the rate moves by less than 2e-12.
+_LOGIT_STEP: Final = 2.0**-37
 
 
 def beta_parameters(rate: float, icc: float) -> tuple[float, float]:
@@ -188,3 +192,27 @@ def _nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     weight = np.exp(-0.5 * z * z)
     weight /= weight.sum()
     return z, weight
+
+
+@lru_cache(maxsize=4096)
+def logit_mean(rate: float, sd: float) -> float:
+    """Which mean on the logit scale gives this rate, for this SD over clusters?
+
+    Parameters
+    ----------
+    rate : float
+        Strictly between 0 and 1.
+    sd : float
+        From 0.
+
+    Returns
+    -------
+    float
+        A multiple of 2^-37.
+
+    Examples
+    --------
+    >>> round(logit_mean(0.6967346701, 1.0), 6)
+    1.0
+    """
+    return round(logit_normal_mean(rate, sd) / _LOGIT_STEP) * _LOGIT_STEP

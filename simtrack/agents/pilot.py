@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simtrack.agents.clustered.clustered import ClusteredAgent
-from simtrack.agents.clustered.paired import PairedAgent
-from simtrack.agents.heterogeneity import logit_normal_moments
+from simtrack.agents.agent import Agent
 from simtrack.errors import InputError
 from simtrack.options import Computation, Guarantee
+from simtrack.plain import Plain
 from simtrack.rng import Stream
 from simtrack.validate import confidence_level, integer
 
 __all__ = ["FittedAgent"]
 
 Floats = NDArray[np.float64]
+_WRITTEN = ("agent", ("parameters", "summary"), "computation", "guarantee", "notes", "n", "seed")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FittedAgent:
+class FittedAgent(Plain, schema="simtrack.fitted-agent/1", names=_WRITTEN):
     """Which agents could have made the pilot, and how likely is each?
 
     Parameters
@@ -31,15 +30,15 @@ class FittedAgent:
     agent : Agent
         The one at the posterior mean (or the estimate) of every parameter.
     kind : str
-        What `draw` makes: "clustered", "paired" or "stage".
+        The family of the agent: "clustered", "paired" or "stage".
     names : tuple of str
         The parameters.
     atoms : float64 array, shape (atoms, parameters)
         Parameter values: a grid, or draws from their law.
     weights : float64 array, shape (atoms,)
         Their probabilities; they add up to 1.
-    fixed : mapping
-        What `draw` needs besides the parameters.
+    make : callable
+        From parameters by name to an agent of the family.
     computation, guarantee
         How the law was worked out and what it promises.
     notes : tuple of str
@@ -48,12 +47,12 @@ class FittedAgent:
         Monte Carlo draws and their seed, where there were any.
     """
 
-    agent: Any
+    agent: Agent
     kind: str
     names: tuple[str, ...]
     atoms: Floats
     weights: Floats
-    fixed: Mapping[str, Any]
+    make: Callable[[Mapping[str, float]], Agent]
     computation: Computation
     guarantee: Guarantee
     notes: tuple[str, ...] = ()
@@ -70,9 +69,9 @@ class FittedAgent:
         row = self.atoms[min(atom, len(self.atoms) - 1)]
         return dict(zip(self.names, row.tolist(), strict=True))
 
-    def draw(self, seed: int, index: int) -> Any:
+    def draw(self, seed: int, index: int) -> Agent:
         """Draw one agent that could have made the pilot, for assurance."""
-        return _MAKERS[self.kind](self.parameters(seed, index), self.fixed)
+        return self.make(self.parameters(seed, index))
 
     def possible(self) -> Iterator[tuple[float, Any]]:
         """Give every agent that could have made the pilot, after its probability."""
@@ -99,25 +98,15 @@ class FittedAgent:
         low, high = column[order][np.minimum(ends, column.size - 1)]
         return float(low), float(high)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give a summary as plain data: the agent, and each parameter's mean, SD and interval."""
-        summary = {
+    def summary(self) -> dict[str, dict[str, object]]:
+        """Give each parameter's mean, SD and central 95 % interval."""
+        return {
             name: {
                 "mean": self.mean(name),
                 "sd": self.sd(name),
                 "interval_95": list(self.interval(name)),
             }
             for name in self.names
-        }
-        return {
-            "schema": "simtrack.fitted-agent/1",
-            "agent": self.agent.to_dict(),
-            "parameters": summary,
-            "computation": self.computation,
-            "guarantee": self.guarantee,
-            "notes": list(self.notes),
-            "n": self.n,
-            "seed": self.seed,
         }
 
     def __repr__(self) -> str:
@@ -129,25 +118,3 @@ class FittedAgent:
         if name not in self.names:
             raise InputError("parameter", f"one of {', '.join(self.names)}", repr(name))
         return self.atoms[:, self.names.index(name)]
-
-
-def _clustered(values: Mapping[str, float], fixed: Mapping[str, Any]) -> ClusteredAgent:
-    return ClusteredAgent(values["rate"], values["icc"], fixed["law"])
-
-
-def _paired(values: Mapping[str, float], fixed: Mapping[str, Any]) -> PairedAgent:
-    rate, icc = logit_normal_moments(values["mean"], values["sd"])
-    return PairedAgent(rate, icc, values["effect"], values["slope_sd"], fixed["factor"])
-
-
-def _stage(values: Mapping[str, float], fixed: Mapping[str, Any]) -> Any:
-    from simtrack.agents.stage.fit import stage_agent
-
-    return stage_agent(values, fixed)
-
-
-_MAKERS: dict[str, Callable[[Mapping[str, float], Mapping[str, Any]], Any]] = {
-    "clustered": _clustered,
-    "paired": _paired,
-    "stage": _stage,
-}

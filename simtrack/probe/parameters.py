@@ -65,6 +65,10 @@ class Beta:
         """Are both parameters whole, so that every posterior mass is a rational number?"""
         return self.alpha.denominator == 1 and self.beta.denominator == 1
 
+    def to_plain(self) -> list[str]:
+        """Both parameters as typed."""
+        return [decimal_text(parameter) for parameter in self]
+
     def __iter__(self) -> Iterator[Fraction]:
         yield self.alpha
         yield self.beta
@@ -120,9 +124,6 @@ class Rule(Document, schema=SCHEMA):
     def to_dict(self) -> dict[str, Any]:
         """The rule as plain data with a schema id, decimals as text."""
         found = Plain.to_dict(self)
-        for name in ("prior", "prior_ablated"):
-            prior = getattr(self, name)
-            found[name] = None if prior is None else [decimal_text(value) for value in prior]
         return {name: value for name, value in found.items() if value is not None}
 
     def to_json(self) -> str:

@@ -11,7 +11,6 @@ import pytest
 from scipy import integrate, stats
 
 from simtrack.agents.relapse.agent import RelapseAgent
-from simtrack.agents.relapse.draws import OUTCOMES, cell_weights, propensities
 from simtrack.agents.relapse.exact import (
     cell_shares,
     contrast_moments,
@@ -20,6 +19,7 @@ from simtrack.agents.relapse.exact import (
     status_at_two_turns,
     task_law,
 )
+from simtrack.agents.relapse.laws import OUTCOMES, cell_weights, propensities
 from simtrack.agents.relapse.retry import Attempts
 from simtrack.design import Design
 from simtrack.errors import InputError

@@ -10,9 +10,10 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
+from simtrack.agents.heterogeneity import logit_mean
 from simtrack.agents.kinds import agent_from_dict
 from simtrack.agents.stage.agent import StageAgent
-from simtrack.agents.stage.effects import ClusterEffect, logit_mean
+from simtrack.agents.stage.effects import ClusterEffect
 from simtrack.agents.stage.tables import OUT_OF_VOCABULARY, POSITIONS
 from simtrack.counts import CountsBatch
 from simtrack.design import Design

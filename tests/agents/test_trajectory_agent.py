@@ -20,7 +20,8 @@ from simtrack.agents.presets.trajectory import (
     trajectory_preset,
 )
 from simtrack.agents.trajectory.agent import BEFORE_ACTING, TrajectoryAgent
-from simtrack.agents.trajectory.draws import all_alike, bin_counts, bin_of, count_law, trajectories
+from simtrack.agents.trajectory.draws import trajectories
+from simtrack.agents.trajectory.laws import all_alike, bin_counts, bin_of, count_law
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.estimands import estimand

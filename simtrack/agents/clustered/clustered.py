@@ -6,18 +6,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simtrack.agents.agent import expected_value, planned_trials, shuffled_records
+from simtrack.agents.agent import DrawOptions, expected_value, planned_trials, shuffled_records
 from simtrack.agents.heterogeneity import beta_parameters, logit_normal_parameters
 from simtrack.counts import CountsBatch, Totals
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.estimands import Contrast, Estimand
 from simtrack.options import choice
+from simtrack.plain import Document
 from simtrack.records import Records
 from simtrack.rng import Stream
 from simtrack.rng.thresholds import beta_binomial_thresholds
@@ -116,7 +117,7 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class ClusteredAgent:
+class ClusteredAgent(Document, schema="simtrack.agent/1", kind="clustered"):
     """An agent that passes with one rate, which varies from cluster to cluster.
 
     Whatever the design's conditions are, they make no difference: a null agent for any contrast.
@@ -165,18 +166,23 @@ class ClusteredAgent:
         it: new cells leave old draws as they were where they come last.
         """
         trials = planned_trials(design)
-        how = {"replicates": draws, "clusters": design.clusters, "threads": threads, "chunk": chunk}
+        how: DrawOptions = {
+            "replicates": draws,
+            "clusters": design.clusters,
+            "threads": threads,
+            "chunk": chunk,
+        }
         stream = Stream(seed, "clustered-agent-counts", law=self.law)
         streams = [stream.labelled(cell=tuple(cell.items())) for cell in design.cells]
         columns = list(zip(streams, trials.T, strict=True))
         if self.icc == 0.0:
-            passes = [s.binomial(n, self.rate, **how) for s, n in columns]  # type: ignore[arg-type]
+            passes = [s.binomial(n, self.rate, **how) for s, n in columns]
         elif self.law == "beta":
             passes = _polya(columns, *beta_parameters(self.rate, self.icc), how)
         else:
             mean, sd = logit_normal_parameters(self.rate, self.icc)
-            share = stream.labelled(part="cluster").logit_normal(mean, sd, **how)  # type: ignore[arg-type]
-            passes = [s.trial_counts(n, share, **how) for s, n in columns]  # type: ignore[arg-type]
+            share = stream.labelled(part="cluster").logit_normal(mean, sd, **how)
+            passes = [s.trial_counts(n, share, **how) for s, n in columns]
         found = np.stack(passes, axis=2)
         cells = np.stack([trials - found, found], axis=3)
         return CountsBatch(cells, PLAIN.codes, design.cells, design.cluster_name)
@@ -211,16 +217,6 @@ class ClusteredAgent:
         ways = binomial_coefficients(design.repetitions)[passes].prod(axis=1)
         return tables, ways * found[passes.sum(axis=1)]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain data from which `from_dict` makes an equal agent."""
-        head = {"schema": "simtrack.agent/1", "kind": "clustered"}
-        return head | {"rate": self.rate, "icc": self.icc, "law": self.law}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> ClusteredAgent:
-        """Make the agent that `to_dict` described."""
-        return cls(**{k: v for k, v in data.items() if k not in ("schema", "kind")})
-
     def successes(self, sizes: Sequence[int], replicates: int, seed: int) -> Integers:
         """Draw successes of clusters of these sizes: int64, shape (replicates, clusters)."""
         n = _sizes(sizes)
@@ -243,7 +239,7 @@ class ClusteredAgent:
 
 
 def _polya(
-    columns: Sequence[tuple[Stream, Integers]], a: float, b: float, how: dict[str, Any]
+    columns: Sequence[tuple[Stream, Integers]], a: float, b: float, how: DrawOptions
 ) -> list[Integers]:
     """Draw cell after cell given the cluster's passes so far: one Beta share for all of them."""
     passes: list[Integers] = []

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any, Literal
+from collections.abc import Mapping
+from functools import partial
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +18,7 @@ from simtrack.agents.pilot import FittedAgent
 from simtrack.counts import Totals
 from simtrack.errors import InputError
 from simtrack.inference.rates.clustered import clustered_rates
-from simtrack.options import choice
+from simtrack.options import Computation, Guarantee, choice
 from simtrack.rng import Stream
 from simtrack.validate import integer, real
 
@@ -95,11 +97,11 @@ def fit_clustered(
     if method == "posterior":
         atoms, weights = _posterior(passes[:, 0], trials[:, 0], rate_prior, icc_prior)
         notes = (f"flat or Beta priors: rate {rate_prior}, ICC {icc_prior}",)
-        return _fitted(atoms, weights, law, ("quadrature", "bayesian", notes))
+        return _fitted(atoms, weights, law, "quadrature", "bayesian", notes)
     resamples = integer("n_resamples", n_resamples, 10, 1_000_000)
     atoms, note = _bootstrap(totals, passes[:, 0], trials[:, 0], rate_prior, resamples, seed)
     weights = np.full(len(atoms), 1.0 / len(atoms))
-    return _fitted(atoms, weights, law, ("monte-carlo", "asymptotic", note, resamples, int(seed)))
+    return _fitted(atoms, weights, law, "monte-carlo", "asymptotic", note, resamples, int(seed))
 
 
 def pilot_counts(totals: Totals, conditions: int = 1) -> tuple[Floats, Floats]:
@@ -117,12 +119,29 @@ def pilot_counts(totals: Totals, conditions: int = 1) -> tuple[Floats, Floats]:
     return passes[here], trials[here]
 
 
-def _fitted(atoms: Floats, weights: Floats, law: ClusterLaw, how: Any) -> FittedAgent:
+def _fitted(
+    atoms: Floats,
+    weights: Floats,
+    law: ClusterLaw,
+    computation: Computation,
+    guarantee: Guarantee,
+    notes: tuple[str, ...],
+    n: int | None = None,
+    seed: int | None = None,
+) -> FittedAgent:
     if law == "logit-normal":  # an SD of 20 gives no more
         atoms = np.minimum(atoms, [1.0, _LARGEST_LOGIT_NORMAL_ICC])
     rate, icc = (float((weights * atoms[:, k]).sum()) for k in (0, 1))
     agent = ClusteredAgent(rate, icc, law)
-    return FittedAgent(agent, "clustered", ("rate", "icc"), atoms, weights, {"law": law}, *how)
+    make = partial(_clustered, law=law)
+    return FittedAgent(
+        agent, "clustered", ("rate", "icc"), atoms, weights, make, computation, guarantee, notes,
+        n, seed,
+    )  # fmt: skip
+
+
+def _clustered(values: Mapping[str, float], law: ClusterLaw) -> ClusteredAgent:
+    return ClusteredAgent(values["rate"], values["icc"], law)
 
 
 def _posterior(
@@ -240,10 +259,15 @@ def fit_paired(totals: Totals, *, sd_prior: float = 1.0, factor: str = "arm") ->
     agent = PairedAgent(rate, icc, centre[2], centre[3], factor)
     notes = (f"half-normal priors of scale {scale:g} on both SDs; all but flat on both arms",)
     names = ("mean", "sd", "effect", "slope_sd")
-    fixed = {"factor": factor}
+    make = partial(_paired, factor=factor)
     return FittedAgent(
-        agent, "paired", names, table, weights, fixed, "quadrature", "bayesian", notes
+        agent, "paired", names, table, weights, make, "quadrature", "bayesian", notes
     )
+
+
+def _paired(values: Mapping[str, float], factor: str) -> PairedAgent:
+    rate, icc = logit_normal_moments(values["mean"], values["sd"])
+    return PairedAgent(rate, icc, values["effect"], values["slope_sd"], factor)
 
 
 def _given_sds(

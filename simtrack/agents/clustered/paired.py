@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simtrack.agents.agent import expected_value, planned_trials, shuffled_records
+from simtrack.agents.agent import DrawOptions, expected_value, planned_trials, shuffled_records
 from simtrack.agents.clustered.clustered import (
     binomial_coefficients,
     binomial_products,
@@ -26,6 +25,7 @@ from simtrack.counts import CountsBatch
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.estimands import Contrast, Estimand
+from simtrack.plain import Document
 from simtrack.records import Records
 from simtrack.rng import Stream
 from simtrack.taxonomy import PLAIN
@@ -42,7 +42,7 @@ _LARGEST_SLOPE_SD = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class PairedAgent:
+class PairedAgent(Document, schema="simtrack.agent/1", kind="paired"):
     """An agent in two arms over the same clusters, whose contrast varies by cluster too.
 
     In cluster g the logit of the success probability is mean + sd·u_g ± (effect + slope_sd·v_g)/2
@@ -138,7 +138,7 @@ class PairedAgent:
         Trials are drawn one by one: more repetitions, clusters, draws or conditions keep the old
         ones, and a larger effect turns failures of the first arm into passes, never the other way.
         """
-        how: dict[str, Any] = {
+        how: DrawOptions = {
             "replicates": draws,
             "clusters": design.clusters,
             "threads": threads,
@@ -189,15 +189,6 @@ class PairedAgent:
         ways = binomial_coefficients(design.repetitions)[passes].prod(axis=1)
         first, second = (passes[:, [a == arm for a in arms]].sum(axis=1) for arm in range(_ARMS))
         return tables, ways * joint[first, second]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain data from which `from_dict` makes an equal agent."""
-        return {"schema": "simtrack.agent/1", "kind": "paired"} | asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> PairedAgent:
-        """Make the agent that `to_dict` described."""
-        return cls(**{k: v for k, v in data.items() if k not in ("schema", "kind")})
 
     def successes(
         self, sizes: Sequence[int], replicates: int, seed: int

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simtrack.agents.agent import expected_value, planned_trials, shuffled_records
-from simtrack.agents.categories import Table, categorise, frozen_table, look_up, plain_table
+from simtrack.agents.agent import DrawOptions, expected_value, planned_trials, shuffled_records
+from simtrack.agents.categories import Table, categorise, frozen_table, look_up
 from simtrack.agents.gate.chain import (
     EVENTS,
     GATES,
@@ -26,6 +25,7 @@ from simtrack.counts import CountsBatch
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.estimands import Contrast, Estimand
+from simtrack.plain import Document
 from simtrack.records import Records
 from simtrack.rng import Stream, require_distinct
 from simtrack.validate import integer, real
@@ -38,7 +38,7 @@ _STEP, _REACH = 1 / 16, 9.0
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class GateAgent:
+class GateAgent(Document, schema="simtrack.agent/1", kind="gate"):
     """How do rollouts end under a termination gate?
 
     Each turn is a message or a tool call. A message may lack its marker or claim COMPLETED too
@@ -100,7 +100,7 @@ class GateAgent:
         if isinstance(speak, (list, tuple)) and all(isinstance(v, (int, float)) for v in speak):
             speak = [({}, tuple(speak))]
         lines = zip(_TABLES, (speak, omit, early, valid, transport, resume), strict=True)
-        fields: dict[str, Any] = {name: frozen_table(name, table) for name, table in lines}
+        fields: dict[str, object] = {name: frozen_table(name, table) for name, table in lines}
         fields["turn_cap"] = integer("turn_cap", turn_cap, 1, 10_000)
         fields["scenario_sd"] = real("scenario_sd", scenario_sd, 0.0, 20.0)
         fields["common"] = bool(common)
@@ -129,7 +129,7 @@ class GateAgent:
         Rollouts are drawn one by one: more repetitions, clusters, draws or conditions keep the old
         ones.
         """
-        how: dict[str, Any] = {
+        how: DrawOptions = {
             "replicates": draws,
             "clusters": design.clusters,
             "threads": threads,
@@ -158,7 +158,7 @@ class GateAgent:
         of `counts`.
         """
         n = design.repetitions
-        one: dict[str, Any] = {"replicates": 1, "clusters": design.clusters}
+        one: DrawOptions = {"replicates": 1, "clusters": design.clusters}
         rest = {name: level for name, level in cell.items() if name != "gate"}
         z = None
         if self.scenario_sd:
@@ -194,18 +194,6 @@ class GateAgent:
         shares = np.stack([self.outcome(cell) for cell in design.cells])
         trials = planned_trials(design).astype(np.float64)
         return expected_value(what, design, OUTCOMES, trials[..., None] * shares)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain data from which `from_dict` makes an equal agent."""
-        head: dict[str, Any] = {"schema": "simtrack.agent/1", "kind": "gate"}
-        tables = {name: plain_table(getattr(self, name)) for name in _TABLES}
-        rest = ("turn_cap", "scenario_sd", "common")
-        return head | tables | {name: getattr(self, name) for name in rest}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> GateAgent:
-        """Make the agent that `to_dict` described."""
-        return cls(**{k: v for k, v in data.items() if k not in ("schema", "kind")})
 
     def _law(self, cell: Mapping[str, str], z: Floats | None, capped: bool = True) -> Floats:
         resume, gate = look_up("resume", self.resume, cell), self._gate(cell)

@@ -9,8 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from simtrack.agents.heterogeneity import logit_mean
 from simtrack.agents.stage.agent import StageAgent
-from simtrack.agents.stage.effects import ClusterEffect, logit_mean
+from simtrack.agents.stage.effects import ClusterEffect
 from simtrack.agents.stage.tables import POSITIONS, chain_nodes
 from simtrack.errors import InputError
 from simtrack.taxonomy import STAGES

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Literal
 
 from simtrack.agents.trajectory.agent import TrajectoryAgent
-from simtrack.agents.trajectory.draws import all_alike, count_law
+from simtrack.agents.trajectory.laws import all_alike, count_law
 from simtrack.errors import InputError
 
 __all__ = [

@@ -10,15 +10,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simtrack.agents.agent import expected_value, planned_trials, shuffled_records
-from simtrack.agents.categories import Table, categorise, frozen_table, look_up, plain_table
+from simtrack.agents.agent import DrawOptions, expected_value, planned_trials, shuffled_records
+from simtrack.agents.categories import Table, categorise, frozen_table, look_up
 from simtrack.agents.heterogeneity import logit_normal_moments
-from simtrack.agents.recall.repair import Repair, repair_from_dict, repair_to_dict
+from simtrack.agents.recall.repair import Repair
 from simtrack.counts import CountsBatch
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.estimands import Contrast, Estimand
 from simtrack.options import choice
+from simtrack.plain import Document, Pairs
 from simtrack.records import Records
 from simtrack.rng import Stream, require_distinct
 from simtrack.validate import real
@@ -36,7 +37,7 @@ _BISECTIONS = 200
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class RecallAgent:
+class RecallAgent(Document, schema="simtrack.agent/1", kind="recall"):
     """How often does a model recall a rule (r), keep it (b), and do the task besides?
 
     Both branches start from one prefix and do not interact, so a probe ends in one of four cells.
@@ -77,7 +78,7 @@ class RecallAgent:
     anchor_depth: float
     scale: DepthScale
     cluster_sd: float
-    repairs: tuple[tuple[str, Repair], ...]
+    repairs: Pairs[Repair]
     common: bool
 
     def __init__(
@@ -101,7 +102,7 @@ class RecallAgent:
             "anchor_depth": real("anchor_depth", anchor_depth, 0.0),
             "scale": choice("scale", scale, DepthScale),
             "cluster_sd": real("cluster_sd", cluster_sd, 0.0, 20.0),
-            "repairs": tuple((str(arm), repair) for arm, repair in pairs),
+            "repairs": Pairs((str(arm), repair) for arm, repair in pairs),
             "common": bool(common),
         }
         for name, value in fields.items():
@@ -128,7 +129,7 @@ class RecallAgent:
         Trials are drawn one by one: more repetitions, clusters, draws or conditions keep the old
         ones.
         """
-        how: dict[str, Any] = {
+        how: DrawOptions = {
             "replicates": draws,
             "clusters": design.clusters,
             "threads": threads,
@@ -165,28 +166,6 @@ class RecallAgent:
         """Give the eight shares of (task, r, b) in a cell, as `_PLACES` orders them."""
         shares: Floats = self._shares(cell, None)
         return shares
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain data from which `from_dict` makes an equal agent."""
-        return {
-            "schema": "simtrack.agent/1",
-            "kind": "recall",
-            "joint": plain_table(self.joint),
-            "task": plain_table(self.task),
-            "slope": plain_table(self.slope),
-            "anchor_depth": self.anchor_depth,
-            "scale": self.scale,
-            "cluster_sd": self.cluster_sd,
-            "repairs": {arm: repair_to_dict(repair) for arm, repair in self.repairs},
-            "common": self.common,
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> RecallAgent:
-        """Make the agent that `to_dict` described."""
-        fields = {k: v for k, v in data.items() if k not in ("schema", "kind")}
-        repairs = {arm: repair_from_dict(r) for arm, r in fields.pop("repairs", {}).items()}
-        return cls(**fields, repairs=repairs)
 
     def _stream(self, seed: int, cell: Mapping[str, str]) -> Stream:
         labels = tuple(item for item in cell.items() if not (self.common and item[0] == "arm"))

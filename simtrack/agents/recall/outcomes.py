@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from simtrack.agents.agent import expected_value, planned_trials, shuffled_records
-from simtrack.agents.categories import Table, categorise, frozen_table, look_up, plain_table
+from simtrack.agents.agent import DrawOptions, expected_value, planned_trials, shuffled_records
+from simtrack.agents.categories import Table, categorise, frozen_table, look_up
 from simtrack.counts import CountsBatch
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.estimands import Contrast, Estimand
 from simtrack.options import choice
+from simtrack.plain import Document
 from simtrack.records import Records
 from simtrack.rng import Stream, require_distinct
 from simtrack.taxonomy import LEDGER, RECOVERY, Taxonomy
@@ -28,7 +28,7 @@ _SUM = 1e-9
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class OutcomeAgent:
+class OutcomeAgent(Document, schema="simtrack.agent/1", kind="outcome"):
     """How often does each outcome of a scheme occur, by condition?
 
     Parameters
@@ -78,7 +78,7 @@ class OutcomeAgent:
         chunk: int | None = None,
     ) -> CountsBatch:
         """Draw outcomes by cluster and cell, trial by trial; see `Agent.counts`."""
-        how: dict[str, Any] = {
+        how: DrawOptions = {
             "replicates": draws,
             "clusters": design.clusters,
             "threads": threads,
@@ -105,13 +105,3 @@ class OutcomeAgent:
         shares = np.array([look_up("shares", self.shares, cell) for cell in design.cells])
         trials = planned_trials(design).astype(np.float64)
         return expected_value(what, design, self.outcomes, trials[..., None] * shares)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain data from which `from_dict` makes an equal agent."""
-        head = {"schema": "simtrack.agent/1", "kind": "outcome", "scheme": self.scheme}
-        return head | {"shares": plain_table(self.shares)}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> OutcomeAgent:
-        """Make the agent that `to_dict` described."""
-        return cls(**{k: v for k, v in data.items() if k not in ("schema", "kind")})

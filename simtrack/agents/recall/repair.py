@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from simtrack.errors import InputError
+from simtrack.plain import Document
 from simtrack.validate import integer, real
 
-__all__ = ["Anchoring", "Reinstatement", "Repair", "repair_from_dict"]
+__all__ = ["Anchoring", "Reinstatement", "Repair"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reinstatement:
+class Reinstatement(Document):
     """How many violations end when the rule is stated again?
 
     Parameters
@@ -50,7 +49,7 @@ class Reinstatement:
 
 
 @dataclass(frozen=True, slots=True)
-class Anchoring:
+class Anchoring(Document):
     """How many violations end under Structured State Anchoring, in its three stages?
 
     Parameters
@@ -107,13 +106,3 @@ class Anchoring:
 
 
 Repair = Reinstatement | Anchoring
-
-
-def repair_from_dict(data: Mapping[str, Any]) -> Repair:
-    """Make the repair whose fields these are."""
-    return Reinstatement(**data) if "full" in data else Anchoring(**data)
-
-
-def repair_to_dict(repair: Repair) -> dict[str, Any]:
-    """Give the fields of a repair as plain data."""
-    return asdict(repair)

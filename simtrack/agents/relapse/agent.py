@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simtrack.agents.agent import expected_value, planned_trials
-from simtrack.agents.categories import (
-    Table,
-    frozen_table,
-    look_up,
-    plain_table,
-    slices_of_draws,
-)
-from simtrack.agents.relapse.draws import OUTCOMES, EpisodeDraws, turn_of
+from simtrack.agents.agent import DrawOptions, expected_value, planned_trials
+from simtrack.agents.categories import slices_of_draws
+from simtrack.agents.relapse.draws import EpisodeDraws
 from simtrack.agents.relapse.exact import cell_shares
-from simtrack.agents.relapse.retry import Attempts
+from simtrack.agents.relapse.laws import OUTCOMES, EpisodeLaws, turn_of
 from simtrack.counts import CountsBatch
 from simtrack.design import Design
 from simtrack.errors import InputError
@@ -27,18 +20,15 @@ from simtrack.estimands import Contrast, Estimand
 from simtrack.records import Records
 from simtrack.rng import Stream
 from simtrack.taxonomy import CLAUSE
-from simtrack.validate import integer, real
+from simtrack.validate import integer
 
 __all__ = ["RelapseAgent"]
 
 Floats = NDArray[np.float64]
-_CLASSES = 3
-_TABLES = ("rate", "unparseable", "empty", "miss")
-_SHARES = ("icc", "task_share", "persistence", "common", "in_force")
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class RelapseAgent:
+class RelapseAgent(EpisodeLaws):
     """How often does an agent do what was asked of it and then withdrawn?
 
     A slice is a task with a kind of script (`slices`). It has a propensity: Beta over slices, with
@@ -84,52 +74,6 @@ class RelapseAgent:
     >>> round(agent.expectation(estimand("relapse").at(load="8"), design), 9)
     0.4
     """
-
-    rate: Table[float]
-    icc: float
-    task_share: float
-    persistence: float
-    unparseable: Table[float]
-    empty: Table[float]
-    miss: Table[float]
-    classes: tuple[float, float, float]
-    loops: tuple[tuple[str, Attempts], ...]
-    common: float
-    in_force: float
-    slices: tuple[str, ...]
-
-    def __init__(
-        self,
-        rate: object,
-        icc: float = 0.0,
-        task_share: float = 0.0,
-        persistence: float = 0.0,
-        unparseable: object = 0.0,
-        empty: object = 0.0,
-        miss: object = 0.0,
-        classes: tuple[float, float, float] = (0.0, 0.0, 0.0),
-        loops: Mapping[str, Attempts] | tuple[tuple[str, Attempts], ...] = (),
-        common: float = 0.0,
-        in_force: float = 1.0,
-        slices: tuple[str, ...] = ("condition", "load"),
-    ) -> None:
-        tables = zip(_TABLES, (rate, unparseable, empty, miss), strict=True)
-        shares = zip(_SHARES, (icc, task_share, persistence, common, in_force), strict=True)
-        pairs = loops.items() if isinstance(loops, Mapping) else loops
-        fields: dict[str, Any] = {name: frozen_table(name, lines) for name, lines in tables}
-        fields |= {name: real(name, value, 0.0, 1.0) for name, value in shares}
-        fields["classes"] = tuple(real("classes", c, 0.0, 1.0) for c in classes)
-        fields["loops"] = tuple((str(arm), loop) for arm, loop in pairs)
-        fields["slices"] = tuple(map(str, slices))
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
-        for name in _TABLES:
-            for _, value in getattr(self, name):
-                real(name, value, 0.0, 1.0)
-        if len(self.classes) != _CLASSES or sum(self.classes) > 1.0:
-            raise InputError("classes", "three shares of at most 1 together", self.classes)
-        if self.icc == 1.0:
-            raise InputError("icc", "below 1", self.icc)
 
     def counts(
         self,
@@ -212,8 +156,12 @@ class RelapseAgent:
         passed = np.zeros_like(parsed)
         for c, cell in enumerate(design.cells):
             stream = Stream(seed, "relapse-agent", "clauses", cell=tuple(cell.items()))
-            how: dict[str, Any] = {"replicates": draws, "clusters": design.clusters}
-            word = stream.uniform(**how, draws_each=design.repetitions * k, threads=threads)
+            how: DrawOptions = {
+                "replicates": draws,
+                "clusters": design.clusters,
+                "threads": threads,
+            }
+            word = stream.uniform(**how, draws_each=design.repetitions * k)
             place = np.arange(design.repetitions * k)
             live = place < parsed[:, :, c, None]
             passed[:, :, c] = ((word < self.in_force) & live).sum(axis=2)
@@ -257,43 +205,3 @@ class RelapseAgent:
         """Give compliance with a clause in force, unparseable and empty artifacts failing."""
         shares = cell_shares(self, cell)
         return float(1.0 - shares[0] - shares[1]) * self.in_force
-
-    def ending(self, cell: Mapping[str, str], relapse: Floats) -> tuple[Floats, Floats, Floats]:
-        """How do episodes of a cell end, whose slices have these propensities?
-
-        Returns
-        -------
-        unparseable, relapse, miss : float64 arrays of the propensities' shape
-            P(unparseable | not empty), P(relapse | parseable) and
-            P(miss | parseable, no relapse), of the last attempt.
-        """
-        unparseable = look_up("unparseable", self.unparseable, cell)
-        miss = look_up("miss", self.miss, cell)
-        loop = dict(self.loops).get(cell.get("arm", ""))
-        if loop is None:
-            shape = relapse.shape
-            return np.full(shape, unparseable), relapse, np.full(shape, miss)
-        final = loop.law(relapse, unparseable, miss).final
-        parsed = 1.0 - final[..., 0]
-        status = _over(final[..., 1], parsed)
-        return final[..., 0], status, _over(final[..., 2], parsed - final[..., 1])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain data from which `from_dict` makes an equal agent."""
-        head: dict[str, Any] = {"schema": "simtrack.agent/1", "kind": "relapse"}
-        tables = {name: plain_table(getattr(self, name)) for name in _TABLES}
-        shares = {name: getattr(self, name) for name in _SHARES}
-        loops = {arm: loop.to_dict() for arm, loop in self.loops}
-        rest = {"classes": list(self.classes), "loops": loops, "slices": list(self.slices)}
-        return head | tables | shares | rest
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> RelapseAgent:
-        """Make the agent that `to_dict` described."""
-        fields = {k: v for k, v in data.items() if k not in ("schema", "kind")}
-        loops = {a: Attempts.from_dict(v) for a, v in fields.pop("loops", {}).items()}
-        return cls(**fields, loops=loops)
-
-
-def _over(top: Floats, bottom: Floats) -> Floats:
-    return np.where(bottom > 0.0, top / np.where(bottom > 0.0, bottom, 1.0), 0.0)

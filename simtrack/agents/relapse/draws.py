@@ -1,121 +1,24 @@
-"""How ready is a slice to relapse: a Beta law over slices, with a part that its task shares."""
+"""Episodes of a relapse agent, drawn one by one: the same for any threads and chunks."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simtrack.agents.agent import DrawOptions
 from simtrack.agents.categories import look_up
-from simtrack.agents.heterogeneity import beta_parameters
+from simtrack.agents.relapse.laws import OUTCOMES, EpisodeLaws, latent_cells, propensities, turn_of
 from simtrack.design import Design
-from simtrack.errors import InputError
 from simtrack.rng import Stream, require_distinct
-from simtrack.taxonomy import RELAPSE
 
-if TYPE_CHECKING:
-    from simtrack.agents.relapse.agent import RelapseAgent
-
-__all__ = [
-    "OUTCOMES",
-    "SLICES",
-    "EpisodeDraws",
-    "cell_weights",
-    "latent_cells",
-    "latent_thresholds",
-    "propensities",
-    "turn_of",
-]
-
+__all__ = ["EpisodeDraws"]
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-#: A Beta law is cut into this many equally likely parts, each at its own mean: the mean of the law
-#: is kept exactly; its variance falls by some 1e-5 of itself, and by 2e-3 at a rate of 0.01.
-SLICES = 1024
-
-
-@lru_cache(maxsize=256)
-def propensities(rate: float, icc: float) -> Floats:
-    """Give the propensities of `SLICES` equally likely kinds of slices, rising.
-
-    Parameters
-    ----------
-    rate : float
-        Their mean, from 0 to 1.
-    icc : float
-        Var / (rate (1 - rate)), from 0 to below 1; 0 gives the rate to every slice.
-
-    Returns
-    -------
-    float64 array, shape (SLICES,)
-        Rounded to multiples of 2^-40, so that libraries differ in no draw to speak of.
-
-    Examples
-    --------
-    >>> kinds = propensities(0.25, 0.2)  # Beta(1, 3)
-    >>> round(float(kinds.mean()), 9), round(float(kinds.var()) / (0.25 * 0.75), 4)
-    (0.25, 0.2)
-    """
-    if icc == 0.0 or rate in (0.0, 1.0):
-        return _frozen(np.full(SLICES, rate))
-    from scipy.special import betainc, betaincinv
-
-    a, b = beta_parameters(rate, icc)
-    share = np.arange(SLICES + 1) / SLICES
-    ends = betaincinv(a, b, share)
-    # the mean of a part of Beta(a, b) is a difference of Beta(a + 1, b) probabilities
-    means = np.clip(rate * SLICES * np.diff(betainc(a + 1.0, b, ends)), ends[:-1], ends[1:])
-    return _frozen(np.round(means * 2.0**40) / 2.0**40)
-
-
-@lru_cache(maxsize=1)
-def latent_thresholds() -> Floats:
-    """Give the normal deviates between which the kinds of slices lie: (SLICES - 1,), rising."""
-    from scipy.special import ndtri
-
-    return _frozen(np.round(ndtri(np.arange(1, SLICES) / SLICES) * 2.0**40) / 2.0**40)
-
-
-def latent_cells(task: Floats, own: Floats, task_share: float) -> Ints:
-    """Give the kind of each slice from its task's deviate and its own.
-
-    `task_share` is the correlation of the latent deviates of two slices of one task.
-    """
-    z = math.sqrt(task_share) * task + math.sqrt(1.0 - task_share) * own
-    return np.searchsorted(latent_thresholds(), z, side="right").astype(np.int64)
-
-
-def cell_weights(task: Floats, task_share: float) -> Floats:
-    """Give P(kind | task's deviate): shape (deviates, SLICES)."""
-    from scipy.special import ndtr
-
-    if task_share >= 1.0:
-        weights = np.zeros((task.size, SLICES))
-        weights[np.arange(task.size), latent_cells(task, task, 1.0)] = 1.0
-        return weights
-    centre = math.sqrt(task_share) * task[:, None]
-    reached = ndtr((latent_thresholds() - centre) / math.sqrt(1.0 - task_share))
-    ends = np.concatenate([np.zeros((task.size, 1)), reached, np.ones((task.size, 1))], axis=1)
-    return np.diff(ends, axis=1)
-
-
-def _frozen(values: Floats) -> Floats:
-    values.flags.writeable = False
-    return values
-
-
-# Episodes of a relapse agent, drawn one by one: the same numbers for any threads and chunks.
 Codes = NDArray[np.int8]
-#: The codes that an episode of the agent can end in.
-OUTCOMES = RELAPSE.codes[1:]
 _EMPTY, _UNPARSEABLE, _RELAPSE, _MISS = range(4)
-_MOST_TURNS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +29,7 @@ class EpisodeDraws:
     format, attribution and status (by turn) of an episode, and what its slice and its task add.
     """
 
-    agent: RelapseAgent
+    agent: EpisodeLaws
     design: Design
     draws: range
     seed: int
@@ -207,7 +110,7 @@ class EpisodeDraws:
     def _numbers(self, stream: Stream) -> Floats:
         return stream.uniform(**self._how(), draws_each=self.design.repetitions)
 
-    def _how(self) -> dict[str, Any]:
+    def _how(self) -> DrawOptions:
         return {
             "replicates": self.draws,
             "clusters": self.design.clusters,
@@ -227,14 +130,6 @@ class EpisodeDraws:
 
     def _stream(self, part: str, **cell: str) -> Stream:
         return Stream(self.seed, "relapse-agent", part, cell=tuple(cell.items()))
-
-
-def turn_of(cell: Mapping[str, str]) -> int:
-    """Give the turn of a cell: its `depth`, a whole number; 0 where the design has none."""
-    text = cell.get("depth", "0")
-    if not text.isdecimal() or int(text) > _MOST_TURNS:
-        raise InputError("depth", f"a whole number of turns from 0 to {_MOST_TURNS}", repr(text))
-    return int(text)
 
 
 def _without(cell: Mapping[str, str], *names: str) -> dict[str, str]:

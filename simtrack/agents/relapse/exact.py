@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.agents.categories import look_up
-from simtrack.agents.relapse.draws import SLICES, cell_weights, propensities, turn_of
+from simtrack.agents.relapse.laws import SLICES, EpisodeLaws, cell_weights, propensities, turn_of
 from simtrack.errors import InputError
 from simtrack.validate import integer
-
-if TYPE_CHECKING:
-    from simtrack.agents.relapse.agent import RelapseAgent
 
 __all__ = [
     "cell_shares",
@@ -31,8 +27,8 @@ Cell = Mapping[str, str]
 _STEP, _REACH = 1 / 16, 8.0
 
 
-def cell_shares(agent: RelapseAgent, cell: Cell) -> Floats:
-    """How do episodes of a cell end? Shares of `relapse_draws.OUTCOMES`, exactly.
+def cell_shares(agent: EpisodeLaws, cell: Cell) -> Floats:
+    """How do episodes of a cell end? Shares of `OUTCOMES`, exactly.
 
     Depth does not enter: the chain over turns is stationary.
     """
@@ -52,7 +48,7 @@ def cell_shares(agent: RelapseAgent, cell: Cell) -> Floats:
     return np.array([float(part.mean()) for part in parts])
 
 
-def task_law(agent: RelapseAgent, cells: Sequence[Cell], repetitions: int) -> Floats:
+def task_law(agent: EpisodeLaws, cells: Sequence[Cell], repetitions: int) -> Floats:
     """How many relapses does a task have, over these cells? P(0), P(1), … by convolution.
 
     Cells of one slice are binomial given its kind, slices are independent given the task; their
@@ -76,7 +72,7 @@ def task_law(agent: RelapseAgent, cells: Sequence[Cell], repetitions: int) -> Fl
     return np.asarray(np.einsum("t,tn->n", weights, law))
 
 
-def pair_law(agent: RelapseAgent, first: Cell, second: Cell, repetitions: int) -> Floats:
+def pair_law(agent: EpisodeLaws, first: Cell, second: Cell, repetitions: int) -> Floats:
     """How many relapses does a task have in each of two cells? P(i, j), shape (n + 1, n + 1).
 
     Cells of one slice share its kind; cells of two slices share what their task adds.
@@ -92,7 +88,7 @@ def pair_law(agent: RelapseAgent, first: Cell, second: Cell, repetitions: int) -
     return np.asarray(np.einsum("t,ti,tj->ij", weights, *given))
 
 
-def joint_relapse(agent: RelapseAgent, first: Cell, second: Cell) -> Floats:
+def joint_relapse(agent: EpisodeLaws, first: Cell, second: Cell) -> Floats:
     """How often does one episode relapse in two arms? [[neither, second], [first, both]].
 
     Among episodes that parse in both arms, given equal other labels; the shares sum to 1.
@@ -106,7 +102,7 @@ def joint_relapse(agent: RelapseAgent, first: Cell, second: Cell) -> Floats:
 
 
 def contrast_moments(
-    agent: RelapseAgent, terms: Sequence[tuple[float, Cell]], repetitions: int
+    agent: EpisodeLaws, terms: Sequence[tuple[float, Cell]], repetitions: int
 ) -> tuple[float, float]:
     """What are mean and variance, over tasks, of Σ weight · share relapsed in a cell?
 
@@ -133,7 +129,7 @@ def contrast_moments(
     return centre, between + float(np.einsum("t,t->", weights, within))
 
 
-def status_at_two_turns(agent: RelapseAgent, cell: Cell, turns: int) -> Floats:
+def status_at_two_turns(agent: EpisodeLaws, cell: Cell, turns: int) -> Floats:
     """How does status move over some turns? [[stays clear, comes], [remits, stays relapsed]].
 
     With propensity p and persistence λ, P(relapsed, then relapsed) = p (p + (1 − p) λ^turns),
@@ -146,18 +142,18 @@ def status_at_two_turns(agent: RelapseAgent, cell: Cell, turns: int) -> Floats:
     return np.asarray(cells.mean(axis=2))
 
 
-def _endings(agent: RelapseAgent, cell: Cell) -> tuple[Floats, Floats, Floats]:
+def _endings(agent: EpisodeLaws, cell: Cell) -> tuple[Floats, Floats, Floats]:
     return agent.ending(cell, propensities(look_up("rate", agent.rate, cell), agent.icc))
 
 
-def _relapsed(agent: RelapseAgent, cell: Cell) -> Floats:
+def _relapsed(agent: EpisodeLaws, cell: Cell) -> Floats:
     """P(parseable and relapsed) by kind of slice."""
     unparseable, relapse, _ = _endings(agent, cell)
     empty = look_up("empty", agent.empty, cell)
     return (1.0 - empty) * (1.0 - unparseable) * relapse
 
 
-def _covariance(agent: RelapseAgent, a: Cell, b: Cell, p: Floats, q: Floats) -> Floats:
+def _covariance(agent: EpisodeLaws, a: Cell, b: Cell, p: Floats, q: Floats) -> Floats:
     """Covariance of one episode's two outcomes, given the kind of slice."""
     if a is b or dict(a) == dict(b):
         return p * (1.0 - p)
@@ -169,7 +165,7 @@ def _covariance(agent: RelapseAgent, a: Cell, b: Cell, p: Floats, q: Floats) -> 
     return np.zeros(SLICES)
 
 
-def _require_independent(agent: RelapseAgent, cells: Sequence[Cell]) -> None:
+def _require_independent(agent: EpisodeLaws, cells: Sequence[Cell]) -> None:
     if len({turn_of(cell) for cell in cells}) > 1 and agent.persistence > 0.0:
         raise InputError("cells", "of one depth, since status persists over turns")
     together = [_apart(a, b) == {"arm"} for k, a in enumerate(cells) for b in cells[:k]]
@@ -181,14 +177,14 @@ def _apart(a: Cell, b: Cell) -> set[str]:
     return {name for name in (*a, *b) if a.get(name) != b.get(name)}
 
 
-def _by_slice(agent: RelapseAgent, cells: Sequence[Cell]) -> list[list[Cell]]:
+def _by_slice(agent: EpisodeLaws, cells: Sequence[Cell]) -> list[list[Cell]]:
     groups: dict[tuple[str | None, ...], list[Cell]] = {}
     for cell in cells:
         groups.setdefault(tuple(cell.get(name) for name in agent.slices), []).append(cell)
     return list(groups.values())
 
 
-def _tasks(agent: RelapseAgent) -> tuple[Floats, Floats]:
+def _tasks(agent: EpisodeLaws) -> tuple[Floats, Floats]:
     """Deviates of tasks and their weights; one is enough where tasks share nothing."""
     if agent.task_share == 0.0:
         return np.zeros(1), np.ones(1)

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.agents.categories import look_up
-from simtrack.agents.relapse.draws import SLICES, EpisodeDraws, propensities
+from simtrack.agents.relapse.agent import RelapseAgent
+from simtrack.agents.relapse.draws import EpisodeDraws
+from simtrack.agents.relapse.laws import SLICES, propensities
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.options import Computation, Guarantee, choice
+from simtrack.plain import Plain
 from simtrack.probe import StoppingRule
 from simtrack.probe.paths import stopping_states
 from simtrack.records import Records
 from simtrack.rng import Stream
 from simtrack.validate import integer
-
-if TYPE_CHECKING:
-    from simtrack.agents.relapse.agent import RelapseAgent
 
 __all__ = ["LabelRule", "ProbeDiscrimination", "probe_discrimination", "probe_records"]
 
@@ -31,7 +31,7 @@ LabelRule = Literal["any", "majority", "all"]
 
 
 @dataclass(frozen=True, slots=True)
-class ProbeDiscrimination:
+class ProbeDiscrimination(Plain, schema="simtrack.probe-discrimination/1"):
     """How often has a slice that relapses a higher probe signal than one that does not?
 
     Attributes
@@ -54,10 +54,6 @@ class ProbeDiscrimination:
     repetitions: int
     computation: Computation = "enumeration"
     guarantee: Guarantee = "finite-sample"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the result as plain data with a schema id."""
-        return {"schema": "simtrack.probe-discrimination/1", **asdict(self)}
 
 
 def probe_discrimination(
@@ -85,7 +81,6 @@ def probe_discrimination(
 
     Examples
     --------
-    >>> from simtrack.agents.relapse.agent import RelapseAgent
     >>> found = probe_discrimination(RelapseAgent(0.25, icc=0.2), {}, 10)
     >>> round(found.auroc, 3), round(found.ceiling, 3)
     (0.739, 0.786)

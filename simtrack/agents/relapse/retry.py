@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.errors import InputError
+from simtrack.plain import Document
 from simtrack.validate import integer, real
 
 __all__ = ["FAILURES", "AttemptLaw", "Attempts"]
@@ -39,7 +38,7 @@ class AttemptLaw:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempts:
+class Attempts(Document):
     """Which failures does the checker see, and what does a retry do about them?
 
     A seen failure is reported and the model tries again while attempts and tokens last. A retry
@@ -135,17 +134,6 @@ class Attempts:
         after = (1.0 - again) * free
         after[..., failure] = again
         return after
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the fields as plain data."""
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Attempts:
-        """Make the loop that `to_dict` described."""
-        fields: dict[str, Any] = dict(data)
-        fields |= {name: tuple(fields[name]) for name in ("sees", "again") if name in fields}
-        return cls(**fields)
 
 
 def _first(relapse: Floats, unparseable: float, miss: float) -> Floats:

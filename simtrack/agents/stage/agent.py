@@ -23,6 +23,7 @@ from simtrack.counts import CountsBatch
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.estimands import Contrast, Estimand
+from simtrack.plain import Document
 from simtrack.records import Records
 from simtrack.taxonomy import STAGEIF, STAGES
 
@@ -39,7 +40,7 @@ _STAGE_AT = {p: {z: 1.0} for p, z in zip(POSITIONS, STAGES, strict=True)}
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class StageAgent:
+class StageAgent(Document, schema="simtrack.agent/1", kind="stage"):
     """How does an agent report the stage of its task, where a report is due and where it is not?
 
     Where one is due: it speaks rather than calls a tool (else APP_DIVERGENCE), its reply carries a
@@ -169,24 +170,6 @@ class StageAgent:
         """Give this agent with some fields changed; all checks are made again."""
         names = (*_RATES, *_ROWS, "effects", "common")
         return StageAgent(**{**{name: getattr(self, name) for name in names}, **changes})
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain data from which `from_dict` makes an equal agent."""
-        data: dict[str, Any] = {"schema": "simtrack.agent/1", "kind": "stage"}
-        data |= {name: getattr(self, name).to_plain() for name in (*_RATES, *_ROWS)}
-        data["effects"] = [effect.to_dict() for effect in self.effects]
-        return data | {"common": list(self.common)}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> StageAgent:
-        """Make the agent that `to_dict` described."""
-        more = {k: v for k, v in data.items() if k not in ("schema", "kind")}
-        known = (*_RATES, *_ROWS, "effects", "common")
-        for key in more:
-            if key not in known:
-                raise InputError("key", f"one of {', '.join(known)}", repr(key), where="agent")
-        found = [ClusterEffect.from_dict(dict(e)) for e in more.get("effects", ())]
-        return cls(**(more | {"effects": found}))
 
     def _cell(self, cell: dict[str, str]) -> StageCell:
         labels = {**cell, **checkpoint(cell)}

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simtrack.agents.stage.effects import ClusterEffect, logit_mean
+from simtrack.agents.agent import DrawOptions
+from simtrack.agents.heterogeneity import logit_mean
+from simtrack.agents.stage.effects import ClusterEffect
 from simtrack.agents.stage.tables import (
     CHAIN,
     NONE,
@@ -22,6 +24,7 @@ from simtrack.counts import Factor
 from simtrack.kernels import stage as kernels
 from simtrack.records import Records
 from simtrack.rng import Stream, require_distinct
+from simtrack.rng.keys import Label
 from simtrack.rng.plan import Plan
 from simtrack.taxonomy import STAGEIF, STAGES
 
@@ -161,9 +164,9 @@ class StagePlan:
         first, second = (np.array([w[k] for w in words], dtype=np.uint64) for k in (0, 1))
         return first, second
 
-    def _effect_streams(self) -> dict[tuple[Any, ...], int]:
+    def _effect_streams(self) -> dict[tuple[Label, ...], int]:
         """Number the deviates: by node, own labels, and level or slope."""
-        found: dict[tuple[Any, ...], int] = {}
+        found: dict[tuple[Label, ...], int] = {}
         for effect in self.effects:
             for cell in self.cells:
                 for part in ("level", "slope"):
@@ -174,8 +177,12 @@ class StagePlan:
         self, draws: int | range, seed: int, threads: int, chunk: int | None
     ) -> NDArray[np.float64]:
         """Draw all deviates: (draws, clusters, effects)."""
-        how: dict[str, Any] = {"replicates": draws, "clusters": len(self.trials)}
-        how |= {"threads": threads, "chunk": chunk}
+        how: DrawOptions = {
+            "replicates": draws,
+            "clusters": len(self.trials),
+            "threads": threads,
+            "chunk": chunk,
+        }
         streams = [Stream(seed, "stage-agent-effect", *label) for label in self._effect_streams()]
         require_distinct(streams)
         drawn = [stream.normal(**how) for stream in streams]
@@ -223,7 +230,7 @@ def _trial_stream(seed: int, own: Mapping[str, str], common: Sequence[str]) -> S
     return Stream(seed, "stage-agent-trial", *labels)
 
 
-def _effect_label(effect: ClusterEffect, cell: StageCell, part: str) -> tuple[Any, ...]:
+def _effect_label(effect: ClusterEffect, cell: StageCell, part: str) -> tuple[Label, ...]:
     own = tuple((name, cell.labels.get(name, "none")) for name in sorted(effect.own))
     return (effect.node, part, *own)
 

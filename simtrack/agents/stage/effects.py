@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from functools import lru_cache
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
-from simtrack.agents.heterogeneity import beta_parameters, logit_normal_mean
+from simtrack.agents.heterogeneity import beta_parameters
 from simtrack.errors import InputError
 from simtrack.options import choice
+from simtrack.plain import Document
 from simtrack.validate import real
 
-__all__ = ["NODES", "ClusterEffect", "EffectLaw", "StageNode", "logit_mean"]
+__all__ = ["NODES", "ClusterEffect", "EffectLaw", "StageNode"]
 
 #: The nodes a cluster effect can act on. "adherence" is the whole chain at once: the cluster moves
 #: CLEAN against everything else, and the mix of failures stays as it is.
@@ -19,13 +19,10 @@ StageNode = Literal["speaks", "emits", "well_formed", "right", "adherence", "fal
 NODES = ("speaks", "emits", "well_formed", "right", "adherence", "false_alarm")
 EffectLaw = Literal["logit-normal", "beta"]
 _LARGEST_SD = 10.0
-#: Logits are kept to this step, so that a last bit of the quadrature that differs from one machine
-#: to the next does not show in a draw; the rate moves by less than 2e-12.
-_STEP = 2.0**-37
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterEffect:
+class ClusterEffect(Document):
     """How much do clusters differ in a node, and how much does that differ by condition?
 
     The agent's tables hold the mean over clusters. With law "logit-normal" the logit of a cluster's
@@ -84,42 +81,3 @@ class ClusterEffect:
         if self.law != "beta" or self.icc == 0.0 or rate in (0.0, 1.0):
             return None
         return beta_parameters(rate, self.icc)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain data."""
-        data = asdict(self)
-        data["own"] = list(self.own)
-        data["slope_on"] = None if self.slope_on is None else list(self.slope_on)
-        return data
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> ClusterEffect:
-        """Make the effect that `to_dict` described."""
-        more = dict(data)
-        if more.get("slope_on") is not None:
-            more["slope_on"] = tuple(more["slope_on"])
-        return cls(**(more | {"own": tuple(more.get("own", ()))}))
-
-
-@lru_cache(maxsize=4096)
-def logit_mean(rate: float, sd: float) -> float:
-    """Which mean on the logit scale gives this rate, for this SD over clusters?
-
-    Parameters
-    ----------
-    rate : float
-        Strictly between 0 and 1.
-    sd : float
-        From 0.
-
-    Returns
-    -------
-    float
-        A multiple of 2^-37.
-
-    Examples
-    --------
-    >>> round(logit_mean(0.6967346701, 1.0), 6)
-    1.0
-    """
-    return round(logit_normal_mean(rate, sd) / _STEP) * _STEP

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from simtrack.agents.pilot import FittedAgent
 from simtrack.agents.stage.agent import StageAgent
 from simtrack.agents.stage.effects import ClusterEffect
-from simtrack.agents.stage.fit_cells import confusion_rows, pilot_cells, spread_posterior
+from simtrack.agents.stage.fit_cells import PilotCell, confusion_rows, pilot_cells, spread_posterior
 from simtrack.agents.stage.tables import chain_nodes
 from simtrack.counts import Counts
 from simtrack.records import Records
@@ -98,50 +99,45 @@ def fit_stage(
         for k, name in enumerate(("acts", "omits", "malformed")):
             left = float(sum(lost[k:]))
             columns[f"{name}[{cell.name}]"] = _beta(lost[k], left, numbers[:, k + 1])
-    fixed = {
-        "cells": [(cell.name, dict(cell.labels)) for cell in cells],
-        "transport": transport,
-        "confusion": confusion_rows(cells),
-        "on_divergence": {cell.name: cell.tagged for cell in due},
-        "slope_on": spread.slope_on,
-    }
+    make = partial(stage_agent, cells=cells, transport=transport, slope_on=spread.slope_on)
     atoms = np.stack(list(columns.values()), axis=1)
     means = dict(zip(columns, atoms.mean(axis=0).tolist(), strict=True))
     weights = np.full(size, 1.0 / size)
     return FittedAgent(
-        stage_agent(means, fixed), "stage", tuple(columns), atoms, weights, fixed, "monte-carlo",
+        make(means), "stage", tuple(columns), atoms, weights, make, "monte-carlo",
         "bayesian", (*notes, *spread.notes), size, int(seed),
     )  # fmt: skip
 
 
-def stage_agent(values: Mapping[str, float], fixed: Mapping[str, Any]) -> StageAgent:
-    """Make the stage agent of one set of fitted parameters."""
-    lines: dict[str, list[tuple[dict[str, str], float]]] = {}
-
-    def put(node: str, labels: dict[str, str], rate: float) -> None:
-        lines.setdefault(node, []).append((labels, rate))
-
-    for name, labels in fixed["cells"]:
-        if f"alarm[{name}]" in values:
-            put("false_alarm", labels, values[f"alarm[{name}]"])
-            continue
-        clean = values[f"theta[{name}]"]
-        left, lost = 1.0 - clean, []
-        for part in ("acts", "omits", "malformed"):
-            lost.append(left * values[f"{part}[{name}]"])
-            left -= lost[-1]
-        for node, rate in chain_nodes((lost[0], lost[1], lost[2]), clean).items():
-            put(node, labels, rate)
-        put("emits_on_divergence", labels, fixed["on_divergence"][name])
-    sd, slope = values["sd"], values["slope_sd"]
-    slope_on = fixed["slope_on"]
-    effect = ClusterEffect("adherence", sd, slope if slope_on else 0.0, slope_on)
-    more: dict[str, Any] = dict(lines)
-    if fixed["confusion"]:
-        more["confusion"] = fixed["confusion"]
-    has_effect = any(name.startswith("theta[") for name in values)
-    effects = [effect] if has_effect else []
-    return StageAgent(transport=fixed["transport"], effects=effects, **more)
+def stage_agent(
+    values: Mapping[str, float],
+    *,
+    cells: Sequence[PilotCell],
+    transport: float,
+    slope_on: tuple[str, str] | None,
+) -> StageAgent:
+    """Make the stage agent of one set of fitted parameters, over the cells of the pilot."""
+    lines: dict[str, list[tuple[Mapping[str, str], float]]] = {}
+    for cell in cells:
+        name = cell.name
+        if not cell.is_due:
+            nodes = {"false_alarm": values[f"alarm[{name}]"]}
+        else:
+            clean = values[f"theta[{name}]"]
+            left, lost = 1.0 - clean, []
+            for part in ("acts", "omits", "malformed"):
+                lost.append(left * values[f"{part}[{name}]"])
+                left -= lost[-1]
+            nodes = chain_nodes((lost[0], lost[1], lost[2]), clean)
+            nodes = {**nodes, "emits_on_divergence": cell.tagged}
+        for node, rate in nodes.items():
+            lines.setdefault(node, []).append((cell.labels, rate))
+    slope = values["slope_sd"] if slope_on else 0.0
+    effect = ClusterEffect("adherence", values["sd"], slope, slope_on)
+    rows = confusion_rows(cells)
+    more: dict[str, Any] = {**lines, **({"confusion": rows} if rows else {})}
+    effects = [effect] if any(cell.is_due for cell in cells) else []
+    return StageAgent(transport=transport, effects=effects, **more)
 
 
 def _beta(passes: float | Floats, trials: float | Floats, uniform: Floats) -> Floats:

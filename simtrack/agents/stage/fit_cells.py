@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simtrack.agents.heterogeneity import logit_normal_moments
-from simtrack.agents.stage.effects import logit_mean
+from simtrack.agents.heterogeneity import logit_mean, logit_normal_moments
 from simtrack.agents.stage.tables import NONE, OUT_OF_VOCABULARY, POSITIONS
 from simtrack.counts import Counts
 from simtrack.errors import DataError, InputError

@@ -124,7 +124,7 @@ Rows: TypeAlias = (
 )
 
 
-def _lines(value: Any) -> list[tuple[Where, Any]]:
+def _lines(value: object) -> list[tuple[Where, Any]]:
     if isinstance(value, Mapping):
         return [(_place(str(key)), found) for key, found in value.items()]
     if isinstance(value, (str, int, float)) or not isinstance(value, Iterable):

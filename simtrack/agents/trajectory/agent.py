@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from simtrack.agents.agent import expected_value
-from simtrack.agents.stage.tables import NONE
 from simtrack.agents.trajectory.draws import (
-    BINS,
     CLEAN,
-    KINDS_OF_REPORT,
     MALFORMED,
     OMITTED,
-    all_alike,
-    bin_counts,
+    ReportRow,
+    Reports,
     cell_of,
     checked_draws,
-    count_law,
     draw_reports,
     read_as,
     trajectory_records,
+)
+from simtrack.agents.trajectory.laws import (
+    BINS,
+    KINDS_OF_REPORT,
+    DialogueLaws,
+    all_alike,
+    bin_counts,
 )
 from simtrack.counts import CountsBatch
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.estimands import Contrast, Estimand
 from simtrack.records import Records
-from simtrack.taxonomy import STAGEIF, TRAJECTORY
-from simtrack.validate import real
+from simtrack.taxonomy import NO_REPORT, STAGEIF, TRAJECTORY
 
 __all__ = ["BEFORE_ACTING", "TrajectoryAgent"]
 
@@ -40,13 +40,11 @@ __all__ = ["BEFORE_ACTING", "TrajectoryAgent"]
 BEFORE_ACTING = "NEEDS_INFO|READY"
 _GOLD = {"before": BEFORE_ACTING, "mid": "POST_OBS", "completed": "COMPLETED"}
 _VIEWS = ("strict", "stripped")
-_RATES = ("before", "completed", "stale", "omitted", "malformed", "envelope")
-_LAWS = ("before_law", "mid_law", "completed_law")
 _DRAWS_AT_ONCE = 32
 
 
 @dataclass(frozen=True, slots=True)
-class TrajectoryAgent:
+class TrajectoryAgent(DialogueLaws):
     """How does an agent report its stage in dialogues whose checkpoints fall as they may?
 
     A dialogue (one repetition of a task, which is the cluster) passes a random number of
@@ -87,52 +85,6 @@ class TrajectoryAgent:
     >>> round(agent.expectation(estimand("all_wrong"), Design(114)), 4)
     0.5102
     """
-
-    before: float
-    mid: tuple[float, ...]
-    completed: float
-    trajectory_sd: float = 0.0
-    task_sd: float = 0.0
-    before_law: tuple[float, ...] = count_law(4.0)
-    mid_law: tuple[float, ...] = count_law(6.0)
-    completed_law: tuple[float, ...] = count_law(1.0)
-    stale: float = 0.86
-    omitted: float = 0.0
-    malformed: float = 0.0
-    envelope: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name in _RATES:
-            object.__setattr__(self, name, real(name, getattr(self, name), 0.0, 1.0))
-        for name in ("trajectory_sd", "task_sd"):
-            object.__setattr__(self, name, real(name, getattr(self, name), 0.0, 8.0))
-        if len(self.mid) != len(BINS):
-            raise InputError("mid", f"of {len(BINS)} accuracies", len(self.mid))
-        object.__setattr__(self, "mid", tuple(real("mid", m, 0.0, 1.0) for m in self.mid))
-        for name in _LAWS:
-            law = tuple(real(name, p, 0.0, 1.0) for p in getattr(self, name))
-            if not law or abs(sum(law) - 1.0) > 1e-9:
-                raise InputError(name, "probabilities that add up to 1", sum(law))
-            object.__setattr__(self, name, law)
-        if self.omitted + self.malformed > 1.0 + 1e-12:
-            rule = "at most 1 together with malformed"
-            raise InputError("omitted", rule, self.omitted + self.malformed)
-
-    @property
-    def sd(self) -> float:
-        """The SD of a dialogue's mid-task accuracy, on the logit scale."""
-        return math.sqrt(self.trajectory_sd**2 + self.task_sd**2)
-
-    def law(self, kind: str) -> tuple[float, ...]:
-        """Give the law of the number of checkpoints: kind before, mid or completed."""
-        laws = (self.before_law, self.mid_law, self.completed_law)
-        return dict(zip(KINDS_OF_REPORT, laws, strict=True))[kind]
-
-    def wrong_values(self, kind: str) -> tuple[tuple[str, float], ...]:
-        """Give what a wrong report names, with shares."""
-        if kind == "mid":
-            return (("READY", self.stale), ("COMPLETED", 1.0 - self.stale))
-        return (("POST_OBS", 1.0),)
 
     def counts(
         self,
@@ -192,7 +144,7 @@ class TrajectoryAgent:
 
     def records(self, design: Design, seed: int) -> Records:
         """Draw one study: one row a report (and view), the reports of draw 0 of `counts`."""
-        rows: list[tuple[Any, ...]] = []
+        rows: list[ReportRow] = []
         for cell, t, kind, reports in self._drawn(design, range(1), seed, 1, None):
             order = KINDS_OF_REPORT.index(kind)
             listed = zip(*(x.tolist() for x in (reports.cluster, reports.place, reports.bin,
@@ -220,21 +172,6 @@ class TrajectoryAgent:
                         mean[0, at, STAGEIF.codes.index(code)] += number * share
         return expected_value(what, design, STAGEIF.codes, mean, labels)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain data from which `from_dict` makes an equal agent."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
-        return {"schema": "simtrack.agent/1", "kind": "trajectory"} | plain
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> TrajectoryAgent:
-        """Make the agent that `to_dict` described."""
-        more = {k: v for k, v in data.items() if k not in ("schema", "kind")}
-        values: dict[str, Any] = {
-            k: tuple(v) if isinstance(v, list) else v for k, v in more.items()
-        }
-        return cls(**values)
-
     def _cells(self, design: Design) -> list[dict[str, str]]:
         for level in dict(design.conditions).get("view", ()):
             if level not in _VIEWS:
@@ -245,7 +182,7 @@ class TrajectoryAgent:
 
     def _drawn(
         self, design: Design, wanted: range, seed: int, threads: int, chunk: int | None
-    ) -> Any:
+    ) -> Iterator[tuple[dict[str, str], int, str, Reports]]:
         """Yield every cell's, repetition's and kind's reports, block of draws by block of draws."""
         step = chunk or _DRAWS_AT_ONCE
         for start in range(wanted.start, wanted.stop, step):
@@ -262,13 +199,13 @@ class TrajectoryAgent:
     ) -> tuple[dict[str, str], str]:
         """Give the labels and the outcome code of one end of a report."""
         code = {CLEAN: "CLEAN", OMITTED: "APP_MISS", MALFORMED: "MALFORMED"}.get(end, "STATE_WRONG")
-        named = _GOLD[kind] if end == CLEAN else NONE
+        named = _GOLD[kind] if end == CLEAN else NO_REPORT
         if end > 0:
             named = self.wrong_values(kind)[end - 1][0]
         more = {
             "duty": "1",
             "stage": _GOLD[kind],
-            "bin": BINS[b] if b < len(BINS) else NONE,
+            "bin": BINS[b] if b < len(BINS) else NO_REPORT,
             "gold": _GOLD[kind],
             "reported": named.split("|")[0],
             "emitted": str(int(end != OMITTED)),
