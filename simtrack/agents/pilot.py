@@ -73,11 +73,10 @@ class FittedAgent(Plain, schema="simtrack.fitted-agent/1", names=_WRITTEN):
         """Draw one agent that could have made the pilot, for assurance."""
         return self.make(self.parameters(seed, index))
 
-    def possible(self) -> Iterator[tuple[float, Any]]:
+    def possible(self) -> Iterator[tuple[float, Agent]]:
         """Give every agent that could have made the pilot, after its probability."""
-        make = _MAKERS[self.kind]
         for weight, row in zip(self.weights.tolist(), self.atoms.tolist(), strict=True):
-            yield weight, make(dict(zip(self.names, row, strict=True)), self.fixed)
+            yield weight, self.make(dict(zip(self.names, row, strict=True)))
 
     def mean(self, name: str) -> float:
         """Give the mean of a parameter."""
