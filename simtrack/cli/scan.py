@@ -95,7 +95,7 @@ def _fail_on_findings(found: Scan) -> None:
 
 
 def _show(found: Scan, notes: bool) -> None:
-    from simtrack.logs.opening import told_together as reasons_together
+    from simtrack.logs.opening import lines_by_reason
 
     _fitted(_table(found)).show()
     print()
@@ -106,7 +106,7 @@ def _show(found: Scan, notes: bool) -> None:
         most = _MOST_NAMED if state == "no log" else len(found.files)
         of_state = [f for f in found.files if f.reason and f.state == state]
         reasons = [(f.file, f"{f.file}: {f.reason}") for f in of_state]
-        for text in reasons_together(reasons, most):
+        for text in lines_by_reason(reasons, most):
             tell(state.capitalize(), text)
     for warning in found.warnings:
         tell("Warning", warning)

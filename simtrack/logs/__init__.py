@@ -1,9 +1,9 @@
 """Readers: log files of other tools in, the trial table out, every loss accounted for."""
 
-from simtrack.logs.door import read_log, read_logs
 from simtrack.logs.frames import from_frame
 from simtrack.logs.inventory import InventoryRow, inventory
-from simtrack.logs.many import ReadSoFar
+from simtrack.logs.opening import ReadSoFar
+from simtrack.logs.read import read_log, read_logs
 from simtrack.logs.replies import read_replies
 from simtrack.logs.scan import Scan, ScannedFile, scan
 from simtrack.logs.trials import (

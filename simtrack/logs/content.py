@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from simtrack.logs.salvage import salvaged_json
 from simtrack.logs.source import MAPPED_BYTES, Source
 from simtrack.note import Note
 
-__all__ = ["Content", "Kind", "UnknownFormat", "look_at"]
+__all__ = ["Content", "Kind", "UnknownFormat", "is_called_a_log", "look_at"]
 
 Kind = Literal["zip", "json-object", "json-array", "json-lines", "text", "parquet", "arrow"]
 
@@ -41,8 +42,9 @@ _BINARY: Mapping[bytes, Kind] = {
 }
 _SALVAGE = "Copy it again, or read what is whole: --salvage (in Python salvage=True)."
 _CURE = "Give an Inspect log, JSON lines, or CSV in UTF-8."
-
-
+#: Endings of files that hold trials if they hold anything: not to be read is a loss there.
+_LOG = ".eval"
+_TABLES = frozenset({".json", ".jsonl", ".csv", ".tsv", ".parquet", ".arrow", ".feather"})
 _EMPTY = Source(b"")
 
 
@@ -82,15 +84,22 @@ def look_at(path: Path, label: str, *, salvage: bool = False) -> Content:
 
     Raises
     ------
+    UnknownFormat
+        A file of a kind that is not read, such as HDF5, or binary data.
     DataError
-        A file that is not there, is empty, is of a kind that is known but not read, or is binary.
+        The same of a file that is called a log; a file that is not there, cannot be opened or is
+        empty.
     """
-    _refuse_no_file(path)
+    _refuse_no_file(path, label)
     with path.open("rb") as file:
         head = file.read(8)
-    kind = _binary_kind(head, label)
-    if kind is not None:
-        return Content(kind)
+    foreign = next((what for magic, what in _FOREIGN.items() if head.startswith(magic)), None)
+    if foreign is not None:
+        message = f"{label}: {foreign}, which this version does not read. {_CURE}"
+        raise DataError(message) if is_called_a_log(path) else UnknownFormat(message)
+    for magic, kind in _BINARY.items():
+        if head.startswith(magic):
+            return Content(kind)
     source = Source.open(path)
     first = source.first_visible(source.start)
     if first == source.end:
@@ -103,29 +112,43 @@ def look_at(path: Path, label: str, *, salvage: bool = False) -> Content:
             return _salvaged("json-array", source.whole(), label)
         return Content("json-array", source, _first_keys(source, first))
     if b"\x00" in source[source.start : source.start + 65536]:
-        raise UnknownFormat(f"{label}: binary data of an unknown kind. {_CURE}")
+        message = f"{label}: binary data of an unknown kind. {_CURE}"
+        raise DataError(message) if is_called_a_log(path) else UnknownFormat(message)
     return Content("text", source)
 
 
-def _refuse_no_file(path: Path) -> None:
-    if not path.is_file():
-        what = "does not exist"
-        if path.is_dir():
-            what = "is a folder: use read_logs"
-        elif path.exists() or str(path) == "-":
-            what = "is a pipe: save it as a file first"
-        raise DataError(f"{path}: {what}.")
+def is_called_a_log(path: Path, *, content_known: bool = False) -> bool:
+    """Say whether a file that is no log has the name of one, as `run.eval` or `run.json.gz`.
+
+    A JSON file whose content is known to be something else (`package.json`) is no loss.
+
+    Examples
+    --------
+    >>> is_called_a_log(Path("run.json.gz"))
+    True
+    >>> is_called_a_log(Path("package.json"), content_known=True)
+    False
+    """
+    endings = {ending.lower() for ending in path.suffixes[-2:]}
+    return _LOG in endings or (not content_known and bool(endings & _TABLES))
 
 
-def _binary_kind(head: bytes, label: str) -> Kind | None:
-    """Tell the kind of a file that is no text by its first bytes, None for text."""
-    for magic, kind in _BINARY.items():
-        if head.startswith(magic):
-            return kind
-    for magic, what in _FOREIGN.items():
-        if head.startswith(magic):
-            raise UnknownFormat(f"{label}: {what}, which this version does not read. {_CURE}")
-    return None
+def _refuse_no_file(path: Path, label: str) -> None:
+    """Refuse what is no file: nothing, a link to nothing, a folder, a pipe."""
+    if path.is_file():
+        return
+    if path.is_symlink() and not path.exists():
+        raise DataError(
+            f"{label}: a link to {os.readlink(path)}, which is not there. Mend the link."
+        )
+    if path.is_dir() and not os.access(path, os.R_OK | os.X_OK):
+        raise DataError(f"{label}: a folder that cannot be opened, with all files in it.")
+    what = "does not exist"
+    if path.is_dir():
+        what = "is a folder: use read_logs"
+    elif path.exists() or str(path) == "-":
+        what = "is a pipe: save it as a file first"
+    raise DataError(f"{path}: {what}.")
 
 
 def _lines(source: Source, first: int) -> Content | None:

@@ -19,7 +19,7 @@ from simtrack.logs import (
 from simtrack.logs.content import Content, Kind, UnknownFormat
 from simtrack.logs.tables.roles import MARKER
 from simtrack.logs.zips import shown
-from simtrack.options import Detail
+from simtrack.options import Detail, choice
 from simtrack.records import Records
 
 __all__ = ["READERS", "Reader", "Request", "reader_of"]
@@ -49,13 +49,18 @@ _PROSE = "text that is no table of scores. If it is one, name its columns: --map
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the user asked of a reader, checked at the door."""
+    """What the user asks of a reader; the fields are as in `read_log`."""
 
     map: Mapping[str, str] | None = None
     metric: str | Sequence[str] | None = None
     scores: Mapping[str, float | None] | None = None
     detail: Detail = "samples"
     salvage: bool = False
+
+    def __post_init__(self) -> None:
+        choice("detail", self.detail, Detail)
+        if not all(isinstance(name, str) for pair in (self.map or {}).items() for name in pair):
+            raise InputError("map", "a mapping from parts to column names", self.map)
 
 
 @dataclass(frozen=True, slots=True)

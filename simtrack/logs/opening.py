@@ -1,4 +1,4 @@
-"""Open one log file: read it whole if it is whole, salvage it if not, and say what became of it."""
+"""Open log files one after another, and say of each what became of it and how far reading is."""
 
 from __future__ import annotations
 
@@ -9,32 +9,28 @@ from typing import Generic, TypeAlias, TypeVar, cast
 
 from simtrack.errors import DataError, InputError
 from simtrack.logs.columns import listed
-from simtrack.logs.content import Content, UnknownFormat, look_at
+from simtrack.logs.content import Content, UnknownFormat, is_called_a_log, look_at
 from simtrack.logs.formats import Request, reader_of
-from simtrack.logs.paths import refuse_no_file
 from simtrack.note import Note
 from simtrack.records import Records, Replies
 
 __all__ = [
     "Attempt",
     "Found",
+    "Progress",
     "ReadAs",
+    "ReadSoFar",
+    "Watcher",
     "as_trials",
     "attempt",
-    "look",
+    "lines_by_reason",
     "open_one",
-    "promises_trials",
-    "told_together",
     "with_records",
 ]
 
 #: What is made of a file: its trial table, or the replies in it.
 Found = TypeVar("Found", bound=Records | Replies)
 ReadAs: TypeAlias = Callable[[Path, Content, str, Request], Found]
-
-#: Endings of files that hold trials if they hold anything: not to be read is a loss there.
-_LOG = ".eval"
-_TABLES = frozenset({".json", ".jsonl", ".csv", ".tsv", ".parquet", ".arrow", ".feather"})
 _SHOWN = 4
 
 
@@ -53,15 +49,10 @@ class Attempt(Generic[Found]):
     lacking: str = ""
 
 
-def as_trials(path: Path, content: Content, label: str, request: Request) -> Records:
-    """Read the trial table of a file."""
-    return reader_of(content, label).read(path, content, label, request)
-
-
 def attempt(
     path: Path, label: str, named: bool, request: Request, read: ReadAs[Found]
 ) -> Attempt[Found]:
-    """Read one of many files; a refusal is kept as text, so that it can cross processes.
+    """Read one of many files, `named` or found in a folder.
 
     Raises
     ------
@@ -91,49 +82,44 @@ def open_one(path: Path, label: str, request: Request, read: ReadAs[Found]) -> F
     DataError
         A file that cannot be read, or a file named as a log that is none.
     """
-    refuse_no_file(path, label)
-    if not request.salvage:
-        return _opened(path, label, request, read)
+    if request.salvage:
+        try:
+            return open_one(path, label, replace(request, salvage=False), read)
+        except UnknownFormat:
+            raise
+        except DataError:
+            pass
     try:
-        return _opened(path, label, replace(request, salvage=False), read)
-    except UnknownFormat:
-        raise
-    except DataError:
-        return _opened(path, label, request, read)
-
-
-def look(path: Path, label: str, *, salvage: bool) -> Content:
-    """Tell the kind of content; what is compressed or encoded, but called a log, is refused."""
-    try:
-        return look_at(path, label, salvage=salvage)
+        content = look_at(path, label, salvage=request.salvage)
+        found = read(path, content, label, request)
     except UnknownFormat as error:
-        if promises_trials(path, content_known=False):
+        if is_called_a_log(path, content_known=True):
             raise DataError(str(error)) from None
         raise
+    except OSError as error:
+        raise DataError(f"{label}: cannot be read: {error.strerror}.") from None
+    notes = tuple(Note.of(note).at(label) for note in content.notes)
+    return with_records(found, lambda own: replace(own, notes=own.notes + notes))
 
 
-def promises_trials(path: Path, *, content_known: bool) -> bool:
-    """Say whether a file that is no log is called like one, as `run.eval` or `run.json.gz`.
-
-    A JSON file whose content is known to be something else (`package.json`) is no loss.
-
-    Examples
-    --------
-    >>> promises_trials(Path("run.json.gz"), content_known=False)
-    True
-    >>> promises_trials(Path("package.json"), content_known=True)
-    False
-    """
-    endings = {ending.lower() for ending in path.suffixes[-2:]}
-    return _LOG in endings or (not content_known and bool(endings & _TABLES))
+def as_trials(path: Path, content: Content, label: str, request: Request) -> Records:
+    """Read the trial table of a file."""
+    return reader_of(content, label).read(path, content, label, request)
 
 
-def told_together(reasons: Sequence[tuple[str, str]], most: int = _SHOWN) -> list[str]:
+def with_records(found: Found, change: Callable[[Records], Records]) -> Found:
+    """Change the table of what was found, whether or not words stand beside it."""
+    if isinstance(found, Replies):
+        return cast("Found", replace(found, records=change(found.records)))
+    return cast("Found", change(found))
+
+
+def lines_by_reason(reasons: Sequence[tuple[str, str]], most: int = _SHOWN) -> list[str]:
     """Give one line a reason, with the files that it holds for: `most` of them by name.
 
     Examples
     --------
-    >>> told_together([("a", "a: empty."), ("b", "b: empty."), ("c", "c is torn.")])
+    >>> lines_by_reason([("a", "a: empty."), ("b", "b: empty."), ("c", "c is torn.")])
     ['a, b: empty.', 'c is torn.']
     """
     files: dict[str, list[str]] = {}
@@ -146,25 +132,58 @@ def told_together(reasons: Sequence[tuple[str, str]], most: int = _SHOWN) -> lis
     ]
 
 
-def with_records(found: Found, change: Callable[[Records], Records]) -> Found:
-    """Change the table of what was found, whether or not words stand beside it."""
-    if isinstance(found, Replies):
-        return cast("Found", replace(found, records=change(found.records)))
-    return cast("Found", change(found))
+@dataclass(frozen=True, slots=True)
+class ReadSoFar:
+    """How far is the reading of many files?
+
+    Attributes
+    ----------
+    files_done, files : int
+    bytes_done, bytes_planned : int
+        By the sizes of the files on disk.
+    name : str
+        The file that is read next, or that was read last.
+    """
+
+    files_done: int
+    files: int
+    bytes_done: int
+    bytes_planned: int
+    name: str = ""
 
 
-def _opened(path: Path, label: str, request: Request, read: ReadAs[Found]) -> Found:
+Watcher = Callable[[ReadSoFar], None]
+
+
+class Progress:
+    """Tells a watcher, if there is one, which file comes next and which are done."""
+
+    def __init__(
+        self, paths: Sequence[Path], labels: Sequence[str], watcher: Watcher | None
+    ) -> None:
+        self._labels, self._watcher = labels, watcher
+        self._sizes = [_size(path) for path in paths] if watcher is not None else []
+        self._files_done = self._bytes_done = 0
+
+    def next(self, k: int) -> None:
+        """Say that file `k` is read next."""
+        self._tell(k)
+
+    def done(self, k: int) -> None:
+        """Say that file `k` is done."""
+        if self._watcher is not None:
+            self._files_done += 1
+            self._bytes_done += self._sizes[k]
+            self._tell(k)
+
+    def _tell(self, k: int) -> None:
+        if self._watcher is not None:
+            self._watcher(ReadSoFar(self._files_done, len(self._labels), self._bytes_done,
+                                    sum(self._sizes), self._labels[k]))  # fmt: skip
+
+
+def _size(path: Path) -> int:
     try:
-        content = look(path, label, salvage=request.salvage)
-        try:
-            found = read(path, content, label, request)
-        except UnknownFormat as error:
-            if promises_trials(path, content_known=True):
-                raise DataError(str(error)) from None
-            raise
-    except OSError as error:
-        raise DataError(f"{label}: cannot be read: {error.strerror}.") from None
-    told = tuple(Note.of(note).at(label) for note in content.notes)
-    if not told:
-        return found
-    return with_records(found, lambda records: replace(records, notes=records.notes + told))
+        return path.stat().st_size
+    except OSError:
+        return 0

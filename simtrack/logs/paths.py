@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 
 from simtrack.errors import DataError, InputError
 
-__all__ = ["PathLike", "as_path", "expand", "refuse_no_file", "source_labels"]
+__all__ = ["PathLike", "as_path", "expand", "source_labels"]
 
 PathLike = str | os.PathLike[str]
 #: Indexes that Inspect writes beside its logs; they hold no sample.
@@ -79,16 +79,6 @@ def source_labels(paths: Sequence[Path]) -> list[str]:
             return names
         for k in again:
             depth[k] += 1
-
-
-def refuse_no_file(path: Path, label: str) -> None:
-    """Refuse what was listed to be refused: a link to nothing, a folder that cannot be opened."""
-    if path.is_symlink() and not path.exists():
-        raise DataError(
-            f"{label}: a link to {os.readlink(path)}, which is not there. Mend the link."
-        )
-    if path.is_dir() and not os.access(path, os.R_OK | os.X_OK):
-        raise DataError(f"{label}: a folder that cannot be opened, with all files in it.")
 
 
 def _files(path: Path) -> tuple[list[tuple[Path, bool]], list[Path]]:

@@ -15,7 +15,14 @@ from simtrack.logs.opening import Found
 from simtrack.note import Note
 from simtrack.records import IDENTITY, Records, Replies
 
-__all__ = ["Part", "fullest", "once", "repeated_replies", "repeated_runs", "repeated_trials"]
+__all__ = [
+    "Part",
+    "fullest",
+    "repeated_replies",
+    "repeated_runs",
+    "repeated_trials",
+    "without_copies",
+]
 
 #: Two rows that agree in all of these are one trial, counted twice.
 _TELLS_APART = (*IDENTITY, "model", "solver", "arm", "metric", "view", "clause", "gate", "depth",
@@ -77,7 +84,7 @@ class Part(Generic[Found]):
         return not any(Note.of(note).code == "salvaged" for note in self.records.notes)
 
 
-def once(parts: Sequence[Part[Found]]) -> tuple[list[Part[Found]], list[str]]:
+def without_copies(parts: Sequence[Part[Found]]) -> tuple[list[Part[Found]], list[str]]:
     """Leave out what certainly counts twice: copies of a run, and tables of files read here too.
 
     A copy is equal byte by byte and names the same run. A table that simtrack wrote is left out

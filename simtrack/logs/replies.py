@@ -12,11 +12,10 @@ from simtrack.errors import DataError, InputError
 from simtrack.logs import inspect, lm_eval, tables, tau
 from simtrack.logs.columns import listed
 from simtrack.logs.content import Content, UnknownFormat
-from simtrack.logs.door import read_together
 from simtrack.logs.formats import Request, reader_of
-from simtrack.logs.many import Watcher
-from simtrack.logs.opening import with_records
+from simtrack.logs.opening import Watcher, with_records
 from simtrack.logs.paths import PathLike
+from simtrack.logs.read import read_together
 from simtrack.logs.repeats import repeated_replies, repeated_runs
 from simtrack.logs.trials import is_trial_table
 from simtrack.options import Turns, choice
@@ -165,7 +164,7 @@ def read_replies(
     (['yes', None], ['scored', 'missing'])
     """
     choice("turns", turns, Turns)
-    request = Request(map, None, scores, "samples", bool(salvage))
+    request = Request(map, None, scores, "samples", salvage)
     parts, notes = read_together(
         paths, request, partial(_as_replies, turns=turns), skip_refused=skip_refused,
         latest=latest, leave_out=leave_out, progress=progress,

@@ -15,12 +15,11 @@ from simtrack.errors import DataError, SimtrackError
 from simtrack.logs import inspect
 from simtrack.logs.columns import listed
 from simtrack.logs.comparable import Facts, inspect_facts, table_facts, warnings_of
-from simtrack.logs.content import Content, UnknownFormat
+from simtrack.logs.content import Content, UnknownFormat, is_called_a_log, look_at
 from simtrack.logs.decode import one_line
 from simtrack.logs.formats import Request, reader_of
-from simtrack.logs.many import Tellings, Watcher
-from simtrack.logs.opening import look, promises_trials
-from simtrack.logs.paths import PathLike, expand, refuse_no_file, source_labels
+from simtrack.logs.opening import Progress, Watcher
+from simtrack.logs.paths import PathLike, expand, source_labels
 from simtrack.logs.repeats import Part
 from simtrack.logs.trials import is_trial_table
 from simtrack.note import Note
@@ -136,7 +135,7 @@ def scan(
         raise DataError(f"{listed(absent, 5)}: does not exist.")
     base = os.path.commonpath([file.parent.absolute() for file, _ in files])
     names = [Path(os.path.relpath(file.absolute(), base)).as_posix() for file, _ in files]
-    told = Tellings([file for file, _ in files], names, progress)
+    told = Progress([file for file, _ in files], names, progress)
     seen: list[_Seen] = []
     for k, ((file, named), name) in enumerate(zip(files, names, strict=True)):
         told.next(k)
@@ -167,7 +166,7 @@ def _scanned(path: Path, name: str, named: bool, request: Request) -> _Seen:
     try:
         return _read(path, name, request)
     except UnknownFormat as error:
-        called_a_log = named or promises_trials(path, content_known=True)
+        called_a_log = named or is_called_a_log(path, content_known=True)
         state: LogState = "refused" if called_a_log else "no log"
         return _Seen(ScannedFile(name, state, reason=_reason(error, name)))
     except OSError as error:
@@ -197,8 +196,7 @@ def _tables_of_files(files: Sequence[Path], seen: Sequence[_Seen]) -> dict[str, 
 
 
 def _read(path: Path, name: str, request: Request) -> _Seen:
-    refuse_no_file(path, name)
-    content = look(path, name, salvage=request.salvage)
+    content = look_at(path, name, salvage=request.salvage)
     reader = reader_of(content, name)
     if reader.name.startswith("Inspect"):
         log = _opened(path, name, content, request)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import get_context
 
 import pytest
 
@@ -57,35 +55,22 @@ def folder(fixtures, tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("kind", ["threads", "processes"])
-def test_workers_change_neither_rows_nor_order_nor_notes(folder, kind):
-    alone = read_logs(folder, skip_refused=True, salvage=True)
-    context = get_context("spawn")
-    pool = ThreadPoolExecutor(3) if kind == "threads" else ProcessPoolExecutor(2, context)
-    with pool:
-        spread = read_logs(folder, skip_refused=True, salvage=True, executor=pool)
-        with pytest.raises(DataError) as caught:
-            read_logs(folder, executor=pool)
-        with pytest.raises(InputError, match="metric must be"):
-            read_logs(folder, skip_refused=True, metric="lettre", executor=pool)
-        with pytest.raises(InputError, match="map must be left out"):
-            read_logs(folder, skip_refused=True, map={"value": "correct"}, executor=pool)
-    assert trials_text(spread) == trials_text(alone)
-    with pytest.raises(DataError) as serial:
-        read_logs(folder)
-    assert str(caught.value) == str(serial.value)
-
-
 def test_progress_counts_files_and_bytes_up_to_all(folder):
-    for pool in (None, ThreadPoolExecutor(2)):
-        heard = []
-        read_logs(folder, skip_refused=True, executor=pool, progress=heard.append)
-        last = heard[-1]
-        sizes = sum(p.stat().st_size for p in folder.iterdir())
-        assert (last.files_done, last.files) == (8, 8)
-        assert (last.bytes_done, last.bytes_planned) == (sizes, sizes)
-        done = [tally.bytes_done for tally in heard]
-        assert done == sorted(done)
+    heard = []
+    read_logs(folder, skip_refused=True, progress=heard.append)
+    last = heard[-1]
+    sizes = sum(p.stat().st_size for p in folder.iterdir())
+    assert (last.files_done, last.files) == (8, 8)
+    assert (last.bytes_done, last.bytes_planned) == (sizes, sizes)
+    done = [tally.bytes_done for tally in heard]
+    assert done == sorted(done)
+
+
+def test_options_that_do_not_fit_a_file_are_refused_whatever_else_is_read(folder):
+    with pytest.raises(InputError, match="metric must be"):
+        read_logs(folder, skip_refused=True, metric="lettre")
+    with pytest.raises(InputError, match="map must be left out"):
+        read_logs(folder, skip_refused=True, map={"value": "correct"})
 
 
 def test_a_copy_of_a_run_counts_once_and_is_noted(fixtures, tmp_path):

@@ -1,30 +1,31 @@
-"""Open log files: one, or many at once, into one trial table."""
+"""Read log files, one or many: which of them count, and what is said of the others?"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 
 from simtrack.counts import Factor
-from simtrack.errors import DataError, InputError
+from simtrack.errors import DataError
 from simtrack.logs.columns import listed
 from simtrack.logs.formats import Request
-from simtrack.logs.many import Job, Watcher, attempts
 from simtrack.logs.opening import (
     Attempt,
     Found,
+    Progress,
     ReadAs,
+    Watcher,
     as_trials,
+    attempt,
+    lines_by_reason,
     open_one,
-    told_together,
     with_records,
 )
 from simtrack.logs.paths import PathLike, as_path, expand, source_labels
-from simtrack.logs.repeats import Part, fullest, once, repeated_runs, repeated_trials
+from simtrack.logs.repeats import Part, fullest, repeated_runs, repeated_trials, without_copies
 from simtrack.logs.trials import is_trial_table
-from simtrack.options import Detail, choice
+from simtrack.options import Detail
 from simtrack.records import Records, Replies
 
 __all__ = ["read_log", "read_logs", "read_together"]
@@ -83,7 +84,7 @@ def read_log(
     >>> records.counts().n
     2
     """
-    request = _request(map, metric, scores, detail, salvage)
+    request = Request(map, metric, scores, detail, salvage)
     file = as_path(path)
     return open_one(file, file.name, request, as_trials)
 
@@ -99,14 +100,13 @@ def read_logs(
     skip_refused: bool = False,
     latest: bool = False,
     leave_out: Iterable[PathLike] = (),
-    executor: Executor | None = None,
     progress: Watcher | None = None,
 ) -> Records:
     """What happened in every trial of these files, folders and globs?
 
     Tables are stacked in the order of the paths, each row labelled by its `source`. In a folder,
     files that are no logs are passed over with a note, and files of aggregates are left out beside
-    files of trials. A copy of a run's file counts once, and so does a table of simtrack's in the
+    files of trials. A copy of a run's file counts  and so does a table of simtrack's in the
     folder whose files are read too; a note says so. Other parameters as in `read_log`.
 
     Parameters
@@ -121,9 +121,6 @@ def read_logs(
     leave_out : paths
         Files that are not read where folders and globs hold them, such as the table that is to
         be written; a note says so.
-    executor : concurrent.futures.Executor, optional
-        Read files in its workers. The table does not depend on it. Reading is bound by the
-        processor: with fewer than two free cores it only costs.
     progress : callable, optional
         Told a `ReadSoFar` before and after each file.
 
@@ -132,30 +129,16 @@ def read_logs(
     DataError
         No file at all; or files that cannot be read, all of them in one message.
     """
-    request = _request(map, metric, scores, detail, salvage)
+    request = Request(map, metric, scores, detail, salvage)
     parts, notes = read_together(
         paths, request, as_trials, skip_refused=skip_refused, latest=latest, leave_out=leave_out,
-        executor=executor, progress=progress,
+        progress=progress,
     )  # fmt: skip
     records = Records.concatenate([part.found for part in parts])
     own = (*records.notes, *notes, *repeated_runs(parts), *repeated_trials(records))
     return replace(records, notes=own)
 
 
-def _request(
-    map: Mapping[str, str] | None,
-    metric: str | Sequence[str] | None,
-    scores: Mapping[str, float | None] | None,
-    detail: Detail,
-    salvage: bool,
-) -> Request:
-    choice("detail", detail, Detail)
-    if map is not None and not all(isinstance(v, str) for kv in map.items() for v in kv):
-        raise InputError("map", "a mapping from parts to column names", map)
-    return Request(map, metric, scores, detail, bool(salvage))
-
-
-# Read files, folders and globs together: refusals, copies, later runs, and what is noted.
 #: Reasons of refusal that one message holds, and files that it names for each.
 _MOST_TOLD, _MOST_NAMED = 12, 20
 
@@ -168,7 +151,6 @@ def read_together(
     skip_refused: bool = False,
     latest: bool = False,
     leave_out: Iterable[PathLike] = (),
-    executor: Executor | None = None,
     progress: Watcher | None = None,
 ) -> tuple[list[Part[Found]], list[str]]:
     """Which files count, and what is to be said of the others? Parameters as in `read_logs`.
@@ -192,22 +174,26 @@ def read_together(
     files, again = expand(paths)
     files, aside = _without(files, leave_out)
     names = source_labels([file for file, _ in files])
-    jobs = [(file, name, named, request) for (file, named), name in zip(files, names, strict=True)]
-    tried = attempts(jobs, read, executor, progress)
+    progress_of = Progress([file for file, _ in files], names, progress)
+    tried: list[Attempt[Found]] = []
+    for k, ((file, named), name) in enumerate(zip(files, names, strict=True)):
+        progress_of.next(k)
+        tried.append(attempt(file, name, named, request, read))
+        progress_of.done(k)
     refused = [(a.label, a.refused) for a in tried if a.refused]
     if refused and not skip_refused:
         raise DataError(_refusal(refused, len(files)))
     parts = [
-        _part(job, a.found, alone=len(jobs) == 1)
-        for job, a in zip(jobs, tried, strict=True)
+        _part(file, a.label, named, a.found, alone=len(files) == 1)
+        for (file, named), a in zip(files, tried, strict=True)
         if a.found is not None
     ]
-    passed = told_together([(a.label, a.unknown) for a in tried if a.unknown])
+    passed = lines_by_reason([(a.label, a.unknown) for a in tried if a.unknown])
     passed += [
-        f"skipped, with all trials in it: {told}" for told in told_together(refused, _MOST_NAMED)
+        f"skipped, with all trials in it: {told}" for told in lines_by_reason(refused, _MOST_NAMED)
     ]
-    passed += _lacking(jobs, tried, read)
-    parts, twice = once(parts)
+    passed += _lacking([file for file, _ in files], tried, request, read)
+    parts, twice = without_copies(parts)
     parts, means = _trials_alone(parts)
     fuller: list[str] = []
     if latest:
@@ -219,17 +205,17 @@ def read_together(
 
 
 def _lacking(
-    jobs: Sequence[Job], tried: Sequence[Attempt[Found]], read: ReadAs[Found]
+    files: Sequence[Path], tried: Sequence[Attempt[Found]], request: Request, read: ReadAs[Found]
 ) -> list[str]:
     """Note the files without the metric that was asked for; refuse where none has it."""
-    lacking = [a.label for a in tried if a.lacking]
+    lacking = [(file, a.label) for file, a in zip(files, tried, strict=True) if a.lacking]
     if not lacking:
         return []
     if all(a.found is None for a in tried):
-        path, label, _, request = next(job for job in reversed(jobs) if job[1] == lacking[-1])
-        open_one(path, label, request, read)  # raises, naming the metrics that there are
+        open_one(*lacking[-1], request, read)  # raises, naming the metrics that there are
     have = "files have" if len(lacking) > 1 else "file has"
-    return [f"{len(lacking)} {have} no metric {jobs[0][3].metric}: {listed(lacking)}"]
+    names = listed([label for _, label in lacking])
+    return [f"{len(lacking)} {have} no metric {request.metric}: {names}"]
 
 
 def _without(
@@ -243,9 +229,8 @@ def _without(
     return kept, [f"{file} is left out of what is read" for file in gone]
 
 
-def _part(job: Job, found: Found, *, alone: bool) -> Part[Found]:
+def _part(path: Path, label: str, named: bool, found: Found, *, alone: bool) -> Part[Found]:
     """Label the rows by their file; a table that has a column of sources keeps it."""
-    path, label, named, _ = job
     records = found.records if isinstance(found, Replies) else found
     said = isinstance(found, Replies)
     if (said or not alone) and "source" not in records.factors:
@@ -269,7 +254,7 @@ def _refusal(refused: Sequence[tuple[str, str]], files: int) -> str:
     rest = "" if files == len(refused) else " The other files alone: --skip-refused."
     if len(refused) == 1:
         return refused[0][1] + rest
-    told = told_together(refused, _MOST_NAMED)
+    told = lines_by_reason(refused, _MOST_NAMED)
     more = f" | {len(told) - _MOST_TOLD} more reasons: simtrack scan lists all"
     head = f"{len(refused)} of {files} files are refused. "
     return head + " | ".join(told[:_MOST_TOLD]) + (more if len(told) > _MOST_TOLD else "") + rest
