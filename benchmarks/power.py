@@ -81,7 +81,7 @@ def whole(few: CountsBatch) -> None:
 def run(analysis: Analysis, batch: CountsBatch) -> Array:
     """Ours: the ends of an interval where there is one and no p-value, else p-values."""
     found = analysis.run(batch)
-    if analysis.named.has_pvalue:
+    if analysis.method.has_pvalue:
         return found.pvalue
     return np.stack([found.low, found.high], axis=1)
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from inspect import signature
 from typing import TYPE_CHECKING
 
-from simtrack.analysis.methods import find_method
+from simtrack.analysis.catalogue import method_for
 from simtrack.analysis.scope import Scope
 from simtrack.analysis.source import Source, Table, read_totals
-from simtrack.counts import Losses
+from simtrack.answer import Answer
+from simtrack.counts import Losses, Totals
 from simtrack.errors import InputError
 from simtrack.estimands import Estimand
-from simtrack.inference import clustered_rates, default_method
+from simtrack.inference import default_method
+from simtrack.method import Ask, Layout
 from simtrack.options import Computation, Guarantee, MissingCluster
 from simtrack.records import Records
 
@@ -198,40 +198,36 @@ def _rows(
     source: Source, level: float, method: str | None, icc: float | None
 ) -> tuple[Estimate, ...]:
     totals = source.totals
-    rates = clustered_rates(totals)
     extra = source.notes
     if method is None:
         method, why = default_method(totals, source.bounded)
         extra = (why, *extra)
-    found = find_method(method, "rate")
-    interval = found.load()
-    taken = signature(interval).parameters
-    offered: dict[str, object] = {"icc": icc, "rates": rates}
-    if icc is not None and "icc" not in taken:
+    found = method_for("score --method", method)
+    if icc is not None and "icc" not in found.options:
         raise InputError("icc", f"left out for {found.name}, which assumes none", icc,
                          cure="Or name --method wilson-guarded.")  # fmt: skip
-    ends = interval(totals, level=level, **{k: v for k, v in offered.items() if k in taken})
+    ask = Ask(level, options={} if icc is None else {"icc": icc})
     return tuple(
-        Estimate(
-            totals.conditions[k],
-            int(rates.clusters[k]),
-            round(float(rates.n[k])),
-            _value(rates.rate[k]),
-            _value(ends.low[k]),
-            _value(ends.high[k]),
-            _value(rates.naive_se[k]),
-            _value(rates.clustered_se[k]),
-            _value(rates.design_effect[k]),
-            _value(ends.effective_n[k]),
-            _value(rates.icc[k]),
-            ends.method,
-            ends.computation,
-            ends.guarantee,
-            (*extra, *ends.notes[k]),
-        )
+        _row(totals.conditions[k], found.one(_layout(totals, k, source.bounded), ask), extra)
         for k in range(len(totals.conditions))
     )
 
 
-def _value(number: float) -> float | None:
-    return None if math.isnan(number) else float(number)
+def _layout(totals: Totals, k: int, bounded: bool) -> Layout:
+    mine = totals.column(k)
+    trials = round(float(mine.denominator.sum()))
+    return Layout(mine, clusters=mine.shape[0], trials=(trials,), bounded=bounded)
+
+
+def _row(labels: tuple[str, ...], found: Answer, notes: tuple[str, ...]) -> Estimate:
+    names = ("naive_se", "se", "design_effect", "effective_n", "icc")
+    naive, se, effect, n, icc = (_number(found.extra.get(name)) for name in names)
+    return Estimate(
+        labels, found.clusters, found.n, found.estimate, found.low, found.high, naive, se, effect,
+        n, icc, str(found.extra.get("interval", "")), found.computation, found.guarantee,
+        (*notes, *found.notes),
+    )  # fmt: skip
+
+
+def _number(value: object) -> float | None:
+    return value if isinstance(value, float) else None

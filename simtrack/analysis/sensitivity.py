@@ -19,12 +19,13 @@ from simtrack.analysis.missing import (
 from simtrack.analysis.source import Table, read_totals
 from simtrack.counts import Loss
 from simtrack.estimands import Estimand
+from simtrack.method import Method
 from simtrack.options import MissingCluster, MissingPolicy, Status, choice
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PolicyRate", "Sensitivity", "SensitivityRow", "sensitivity"]
+__all__ = ["METHODS", "PolicyRate", "Sensitivity", "SensitivityRow", "sensitivity"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,3 +291,14 @@ def _rate(policy: MissingPolicy, row: Estimate | None) -> PolicyRate:
     if row is None:
         return PolicyRate(policy, 0, None, None, None, None, ("no scored trial",))
     return PolicyRate(policy, row.n, row.rate, row.rate, row.low, row.high, row.notes)
+
+
+METHODS = (
+    Method(
+        "sensitivity", "missingness",
+        "Trials without a score: what the rate is if they are dropped, failed or passed.",
+        "Lost trials whose group nobody knows; bounds are wide where much is lost.",
+        "closed-form", "asymptotic", "Manski 1989, worst-case bounds",
+        verb="score --sensitivity",
+    ),
+)  # fmt: skip

@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simtrack.analysis.adjusting import adjusted_rows, families_of
+from simtrack.analysis.catalogue import METHODS, method_for
 from simtrack.analysis.cautions import cautions_of_arms, cautions_of_table
 from simtrack.analysis.families import TestAdjustment, TestFamily, TestRow
-from simtrack.analysis.methods import METHODS
 from simtrack.analysis.scope import Scope, find_factor
 from simtrack.analysis.source import Table
 from simtrack.analysis.two_levels import by_levels
-from simtrack.analysis.verdicts import STRATIFIED, method_of_levels, offered
 from simtrack.answer import Answer
 from simtrack.counts import Counts, Sums, Totals, group_rows
 from simtrack.errors import DataError, InputError, SimtrackError
@@ -228,20 +227,19 @@ def _named(scope: Scope | None, family: int | str | Sequence[str] | None) -> int
 
 
 def _checked(method: str, adjust: str | None, asked: _Question) -> Method:
-    if method not in offered():
-        topic = f" (topic {METHODS[method].topic})" if method in METHODS else ""
-        raise InputError("method", f"one of {', '.join(offered())}", f"{method!r}{topic}")
+    found = method_for("test --method", method)
     if adjust is not None:
         choice("adjust", adjust, TestAdjustment)
     if adjust == "max-t" and method != "sign-flip":
         raise InputError("adjust", "max-t with sign-flip alone", method, cure="Use holm.")
-    if asked.strata is not None and method not in STRATIFIED:
-        raise InputError("strata", f"used with {', '.join(STRATIFIED)}", method)
+    if asked.strata is not None and found.strata == "no":
+        takers = ", ".join(m.name for m in METHODS.values() if m.strata != "no")
+        raise InputError("strata", f"used with {takers}", method)
     if asked.a == asked.b:
         raise InputError("levels to compare", "two different ones", f"{asked.a} twice")
     if asked.factor in asked.by:
         raise InputError("by", f"other than the factor that is compared, {asked.factor}")
-    return method_of_levels(method)
+    return found
 
 
 def _groups(

@@ -35,7 +35,8 @@ def methods(what: str | None, verbose: bool, estimands: bool, as_json: bool) -> 
     if estimands:
         show_estimands(what, verbose, as_json)
         return
-    from simtrack.analysis.methods import METHODS, Topic
+    from simtrack.analysis.catalogue import METHODS
+    from simtrack.method import Topic
 
     topics = get_args(Topic)
     if what is not None and what not in topics and what not in METHODS:

@@ -10,13 +10,25 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simtrack.answer import Answer
 from simtrack.counts import Totals
 from simtrack.errors import InputError
 from simtrack.inference.numerics.special import t_critical
+from simtrack.method import Ask, Layout, Method
+from simtrack.note import Note
 from simtrack.options import Computation, Guarantee
 from simtrack.validate import confidence_level
 
-__all__ = ["ClusterContrasts", "ContrastT", "cluster_contrasts", "contrast_t", "contrast_table"]
+__all__ = [
+    "METHODS",
+    "ClusterContrasts",
+    "ContrastT",
+    "PairedClusters",
+    "cluster_contrasts",
+    "contrast_t",
+    "contrast_table",
+    "paired_clusters",
+]
 
 
 #: Weights such as 1/3 come as floats; they are read as the simple fractions that they were.
@@ -92,6 +104,51 @@ def cluster_contrasts(totals: Totals, weights: ArrayLike | None = None) -> Clust
     labels = tuple(totals.clusters[g] for g in np.flatnonzero(here))
     notes = (f"clusters left out, which lack a term: {left_out}",) if left_out else ()
     return ClusterContrasts(values, labels, left_out, _skewness(values), notes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairedClusters:
+    """Which clusters have trials in both of two conditions, and how alike in number?
+
+    Attributes
+    ----------
+    both : bool array, shape (clusters,)
+    only_first, only_second : int
+        Clusters with trials in one condition alone; they are left out.
+    imbalance : float
+        Σ|m - n| / Σ(m + n) over the trials m and n of the paired clusters: 0 where equal.
+    notes : tuple of Note
+    """
+
+    both: NDArray[np.bool_]
+    only_first: int
+    only_second: int
+    imbalance: float
+    notes: tuple[Note, ...]
+
+
+def paired_clusters(totals: Totals, first: int = 0, second: int = 1) -> PairedClusters:
+    """Which clusters have trials in both of two conditions, and how alike in number?
+
+    Examples
+    --------
+    >>> paired_clusters(Totals.from_arrays([[3, 1], [2, 0]], [[4, 2], [4, 0]])).imbalance
+    0.3333333333333333
+    """
+    here, there = totals.denominator[:, first] > 0, totals.denominator[:, second] > 0
+    both = here & there
+    one, two = int((here & ~there).sum()), int((there & ~here).sum())
+    bottom = totals.denominator[both][:, [first, second]]
+    uneven = 0.0
+    if both.any():
+        uneven = float(np.abs(bottom[:, 0] - bottom[:, 1]).sum() / bottom.sum())
+    notes: tuple[Note, ...] = ()
+    if one + two:
+        names = ["/".join(totals.conditions[k]) for k in (first, second)]
+        text = (f"unpaired clusters left out: {one + two} ({one} only in {names[0]}, {two} only "
+                f"in {names[1]})")  # fmt: skip
+        notes = (Note("unpaired", text, n=one + two),)
+    return PairedClusters(both, one, two, uneven, notes)
 
 
 def contrast_table(totals: Totals, weights: ArrayLike) -> NDArray[np.float64]:
@@ -257,3 +314,24 @@ def contrast_t(totals: Totals, weights: ArrayLike, *, level: float = 0.95) -> Co
         return ContrastT(estimate, 0.0, None, None, clusters, level, (note, *lacking))
     half = t_critical(level, fewest - 1.0) * se
     return ContrastT(estimate, se, estimate - half, estimate + half, clusters, level, lacking)
+
+
+def _contrast_t(layout: Layout, ask: Ask) -> Answer:
+    found = contrast_t(layout.totals, layout.weights, level=ask.level)
+    return Answer(
+        found.estimate, found.low, found.high, clusters=found.clusters,
+        computation=found.computation, guarantee=found.guarantee,
+        notes=tuple(Note.of(line) for line in found.notes),
+        extra={"interval": "" if found.low is None else "cluster t, linearised", "se": found.se},
+    )  # fmt: skip
+
+
+METHODS = (
+    Method(
+        "contrast-t", "contrast",
+        "A weighted sum of pooled ratios over the same clusters: stage gaps, factor effects.",
+        "Few clusters with rates near 0 or 1; clusters without spread (refused).",
+        "closed-form", "asymptotic", "Liang & Zeger 1986; Woodruff 1971",
+        answer=_contrast_t, terms=0,
+    ),
+)  # fmt: skip

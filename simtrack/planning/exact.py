@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.agents.agent import Agent
-from simtrack.analysis.named_paired import fair_coin_pvalues
-from simtrack.analysis.named_results import REASONS, Results, cluster_values, whole_values
 from simtrack.counts import CountsBatch
 from simtrack.design import Design
+from simtrack.inference.exact.many import fair_coin_pvalues
+from simtrack.inference.studies import cluster_values, whole_values
 from simtrack.planning.goals import Differs
 from simtrack.planning.question import Question, observed_totals
 from simtrack.planning.tally import Tally, tally
+from simtrack.results import REASONS, Results
 
 __all__ = ["HasClusterLaw", "averaged_tally", "exact_tally", "least_pvalue"]
 
@@ -50,7 +51,7 @@ def exact_tally(question: Question) -> Tally | str:
     if law is None:
         return why or "the law of a cluster cannot be listed"
     tables, probabilities = law
-    if question.analysis.named.lattice == "pooled":
+    if question.analysis.method.lattice == "pooled":
         passes = _passes(question, tables)
         if isinstance(passes, str):
             return passes
@@ -60,7 +61,7 @@ def exact_tally(question: Question) -> Tally | str:
     if found is None or (question.analysis.name == "mcnemar" and (bottom != 1).any()):
         return "trials are not balanced, or not one a cluster and arm"
     values, law_of = _gathered(found[0][:, 0], probabilities)
-    enumerate_studies = _signs if question.analysis.named.lattice == "signs" else _flips
+    enumerate_studies = _signs if question.analysis.method.lattice == "signs" else _flips
     return enumerate_studies(question, values, law_of, found[1])
 
 
@@ -77,7 +78,7 @@ def averaged_tally(question: Question, agents: Iterable[tuple[float, Agent]]) ->
     agents : iterable of (weight, Agent)
         The weights add up to 1.
     """
-    if question.analysis.named.lattice != "pooled":
+    if question.analysis.method.lattice != "pooled":
         return None
     law: Floats | None = None
     size, by_table = 0, dict[bytes, tuple[float, Integers, Floats]]()
@@ -102,7 +103,7 @@ def least_pvalue(question: Question, clusters: int | None = None) -> float:
 
     0 for tests whose least p does not follow from the number of clusters alone.
     """
-    if question.analysis.named.lattice not in _SIGNED or not isinstance(question.goal, Differs):
+    if question.analysis.method.lattice not in _SIGNED or not isinstance(question.goal, Differs):
         return 0.0
     g = question.design.clusters if clusters is None else clusters
     return min(1.0, (2.0 if question.goal.side == "two-sided" else 1.0) * 0.5**g)
@@ -116,7 +117,7 @@ def _nothing_answered() -> Tally:
 
 def _why_not(question: Question) -> str | None:
     """Say why studies cannot be enumerated, before anything is worked out."""
-    lattice = question.analysis.named.lattice
+    lattice = question.analysis.method.lattice
     if lattice == "none":
         return f"{question.analysis.name} has no small lattice"
     if question.interim is not None and lattice == "sign-flip":

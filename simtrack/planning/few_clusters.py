@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.agents import ClusteredAgent, PairedAgent
-from simtrack.analysis.methods import find_method
-from simtrack.analysis.named import ANALYSES
+from simtrack.analysis.catalogue import find_method
 from simtrack.counts import Totals
 from simtrack.errors import InputError, SimtrackError
 from simtrack.inference.models.linear_mixed import linear_mixed
 from simtrack.inference.models.table import ModelTable
+from simtrack.method import Ask, Layout, Method
 from simtrack.planning.coverage import Coverage, Size, interval_coverage, rejection_rate
 
 __all__ = [
@@ -53,7 +53,8 @@ def model_pvalues(name: str, passed: Floats, trials: Floats, level: float) -> Fl
     level : float
     """
     analysis, options = MODEL_TESTS[name]
-    return ANALYSES[analysis].function(passed, trials, _DIFFERENCE, level, **options).pvalue
+    ask = Ask(level, options=options)
+    return find_method(analysis).studies(passed, trials, _DIFFERENCE, ask).pvalue
 
 
 def model_ends(name: str, passed: Floats, trials: Floats, level: float) -> Floats:
@@ -62,7 +63,7 @@ def model_ends(name: str, passed: Floats, trials: Floats, level: float) -> Float
 
 
 def _intercept(passed: Floats, trials: Floats, level: float) -> Floats:
-    found = ANALYSES["linear-mixed"].function(passed, trials, _DIFFERENCE, level)
+    found = find_method("linear-mixed").studies(passed, trials, _DIFFERENCE, Ask(level))
     return np.stack([found.low, found.high], axis=1)
 
 
@@ -136,7 +137,8 @@ def rate_cell(
         if name in MODEL_RATES:
             low, high = MODEL_RATES[name](part, level).T
         else:
-            ends = find_method(name, "rate").load()(part, level=level)
+            top, bottom = (a.T[:, :, None] for a in (part.numerator, part.denominator))
+            ends = find_method(name).studies(top, bottom, np.ones(1), Ask(level))
             low, high = ends.low, ends.high
         found.append(interval_coverage(name, low, high, agent.rate))
     return found
@@ -174,8 +176,8 @@ def difference_cell(
             _only_paired(name, paired)
             ends = model_ends(name, both[:replicates], shared[:replicates], level)
         else:
-            interval = find_method(name, "difference").load()
-            ends = np.array([_ends(interval, pair, level) for pair in pairs[:replicates]])
+            method = find_method(name)
+            ends = np.array([_ends(method, pair, level) for pair in pairs[:replicates]])
         covered.append(interval_coverage(name, ends[:, 0], ends[:, 1], truth))
     sized = []
     for name, replicates in tests.items():
@@ -282,10 +284,10 @@ def _differences(pair: Totals) -> Floats:
     return gaps
 
 
-def _ends(interval: Callable[..., Any], pair: Totals, level: float) -> tuple[float, float]:
+def _ends(method: Method, pair: Totals, level: float) -> tuple[float, float]:
     """Give both ends, NaN where the method gives none or refuses."""
     try:
-        found = interval(pair, level=level)
+        found = method.one(Layout.of_totals(pair, (1.0, -1.0), method.pairing), Ask(level))
     except SimtrackError:
         return math.nan, math.nan
     low, high = found.low, found.high

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.analysis.named import Analysis
-from simtrack.analysis.named_results import OK, Results
 from simtrack.errors import InputError
 from simtrack.options import Alternative, choice
+from simtrack.results import OK, Results
 from simtrack.validate import open_unit, real
 
 __all__ = ["Differs", "Equivalent", "Excludes", "Goal", "Narrow"]
@@ -82,7 +82,7 @@ class Differs:
 
     def level(self, analysis: Analysis) -> float:
         """1 - alpha; 1 - 2 alpha where one end of a two-sided interval decides."""
-        one_sided = self.alternative != "two-sided" and not analysis.named.has_pvalue
+        one_sided = self.alternative != "two-sided" and not analysis.method.has_pvalue
         return _level_for(self.alpha, 2 if one_sided else 1)
 
     @property
@@ -116,7 +116,7 @@ class Differs:
 
     def _by_pvalue(self, results: Results, analysis: Analysis) -> bool:
         """Say whether the p-value decides; one of a method in a loop is about 0 alone."""
-        return analysis.named.has_pvalue or (self.null == 0.0 and _has_pvalues(results))
+        return analysis.method.has_pvalue or (self.null == 0.0 and _has_pvalues(results))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from simtrack.agents.agent import Agent
 from simtrack.analysis.named import Analysis
-from simtrack.analysis.named_results import Results
 from simtrack.counts import Counts
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.estimands import Estimand
 from simtrack.planning.goals import Differs, Goal
 from simtrack.planning.tally import Tally, tally
+from simtrack.results import Results
 from simtrack.validate import integer, real
 
 __all__ = [
@@ -180,8 +180,8 @@ def _refuse_another_null(analysis: Analysis, null: float) -> None:
     """Refuse a null that the test would not hear of, or that no rate can have."""
     if isinstance(analysis.what, Estimand) and not 0.0 <= null <= 1.0:
         raise InputError("null", f"from 0 to 1, as {analysis.what.name} is", null)
-    if analysis.named.has_pvalue and dict(analysis.options).get("null") != null:
-        takes = "null" in analysis.option_names
+    if analysis.method.has_pvalue and dict(analysis.options).get("null") != null:
+        takes = "null" in analysis.method.options
         cure = (f"Give it as the option null = {null:g} of the analysis." if takes else
                 "Use a method that decides by its interval, or the goal excludes.")  # fmt: skip
         rule = f"left out: the p-value of {analysis.name} is about its own null"

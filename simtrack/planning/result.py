@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 
-from simtrack.analysis.named_results import REASONS
 from simtrack.inference import clopper_pearson
 from simtrack.note import Note
 from simtrack.options import Computation, Guarantee
 from simtrack.planning.exact import least_pvalue
 from simtrack.planning.question import Question, simulation_error
 from simtrack.planning.tally import Tally
+from simtrack.results import REASONS
 
 __all__ = ["Power", "power_of"]
 

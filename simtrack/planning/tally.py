@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.analysis.named import Analysis
-from simtrack.analysis.named_results import FAILED, OK, REASONS, REFUSED, Results
 from simtrack.planning.goals import Goal
+from simtrack.results import FAILED, OK, REASONS, REFUSED, Results
 
 __all__ = ["Tally", "tally"]
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 import pickle
-from importlib import import_module
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from simtrack.agents import ClusteredAgent, PairedAgent
-from simtrack.analysis import ANALYSES, METHODS, Analysis, analyses
-from simtrack.analysis.named_loop import loop_over
-from simtrack.analysis.named_results import FAILED, OK, REASONS, REFUSED
+from simtrack.analysis import METHODS, Analysis, analyses
 from simtrack.counts import Totals
 from simtrack.design import Design
 from simtrack.errors import InputError, SimtrackError
@@ -27,6 +25,8 @@ from simtrack.inference import (
     sign_test,
     wilson_guarded,
 )
+from simtrack.method import Ask, one_by_one
+from simtrack.results import FAILED, OK, REASONS, REFUSED
 
 #: Two ways of summing the same doubles.
 CLOSE = 1e-11
@@ -177,46 +177,112 @@ def test_binomial_exact_is_scipy_binomtest(side):
         assert found.low[r] == pytest.approx(both.low, abs=1e-9)
 
 
-def test_every_method_of_the_catalogue_runs_in_a_loop():
-    paired, _ = studies(PAIRED, 3)
-    apart, _ = studies(APART, 3)
-    pairs, _ = studies(Design(30, 1, {"arm": ("a", "b")}), 3)
-    single = ClusteredAgent(0.8, 0.1).counts(Design(8, 6), 3, 1)
+def test_every_method_that_answers_for_a_table_answers_for_some_design():
+    paired, _ = studies(PAIRED, 2)
+    apart, _ = studies(APART, 2)
+    pairs, _ = studies(Design(30, 1, {"arm": ("a", "b")}), 2)
+    single = ClusteredAgent(0.8, 0.1).counts(Design(8, 6), 2, 1)
+    slow = {"hierarchical-slope", "hierarchical-logit"}
     unanswered = []
     for name, method in METHODS.items():
-        if method.topic not in ("rate", "difference", "contrast", "test"):
+        if method.answer is None or name in slow or method.verb == "score --pass-k":
             continue
-        if method.topic == "rate":
+        if method.terms == 1:
             results = [Analysis(name, RATE).run(single)]
         else:
-            analysis = analyses.named(name, *ARM)
-            results = []
-            for batch in (paired, apart, pairs):
-                top, bottom, weights = analysis.arrays(batch)
-                results.append(loop_over(name, top, bottom, weights=weights, level=0.95))
+            results = [analyses.named(name, *ARM).run(batch) for batch in (paired, apart, pairs)]
         if not any((found.status == OK).any() for found in results):
             unanswered.append(name)
-    # strata, pairs by stratum, or one outcome only: what a plain design does not have
+    # strata, pairs by stratum, one outcome only, or neither interval nor p
     assert set(unanswered) <= {
         "sign-flip-stratified", "mcnemar-stratified", "rule-of-three", "zero-bound",
-        "rule-of-three-clustered", "zero-bound-clustered",
+        "rule-of-three-clustered", "zero-bound-clustered", "bayes-factor-rate",
+        "bayes-factor-difference", "bayes-factor-sensitivity",
     }  # fmt: skip
 
 
-def test_a_method_that_breaks_down_is_counted_not_raised(monkeypatch):
-    newcombe = import_module("simtrack.inference.differences.newcombe")
-    calls = iter([ZeroDivisionError("no"), InputError("x", "y"), None])
-    honest = newcombe.newcombe_clustered
+#: Studies of two terms: paired, of unequal trials, with arms apart, of single trials, with rates
+#: so high that arms and clusters are often alike, of too few clusters, and with clusters missing.
+def many_studies():
+    balanced, _, _ = analyses.sign_flip(*ARM).arrays(AGENT.counts(PAIRED, 25, seed=6))
+    apart = analyses.sign_flip(*ARM).arrays(AGENT.counts(APART, 25, seed=7))[:2]
+    singles = analyses.sign_flip(*ARM).arrays(
+        AGENT.counts(Design(30, 1, {"arm": ("a", "b")}), 25, seed=8)
+    )[:2]
+    high = PairedAgent(0.97, icc=0.1, effect=1.0).counts(PAIRED, 40, seed=9)
+    few = AGENT.counts(Design(4, 6, {"arm": ("a", "b")}), 10, seed=10)
+    top, bottom = uneven(25)
+    holes = bottom.copy()
+    holes[:, :3, 0] = 0
+    return {
+        "balanced": (balanced, np.full_like(balanced, 6)),
+        "uneven": (top, bottom),
+        "apart": apart,
+        "singles": singles,
+        "high": analyses.sign_flip(*ARM).arrays(high)[:2],
+        "few": analyses.sign_flip(*ARM).arrays(few)[:2],
+        "holes": (np.where(holes > 0, top, 0), holes),
+    }
 
-    def fails(totals, *args, **more):
-        error = next(calls)
+
+STUDIES = many_studies()
+BY_THEMSELVES = {("linear-mixed", "high"), ("logistic-mixed", "singles")}
+
+
+@pytest.mark.parametrize("kind", STUDIES)
+@pytest.mark.parametrize("name", [n for n, m in METHODS.items() if m.many and m.terms != 1])
+def test_many_studies_are_answered_as_each_is_answered_alone(name, kind):
+    method, weights = METHODS[name], np.array([1.0, -1.0])
+    top, bottom = STUDIES[kind]
+    # compiled fits and single ones share equations, not the order of their sums
+    close = 1e-4 if method.topic == "model" else 1e-9
+    if (name, kind) in BY_THEMSELVES:
+        pytest.xfail(
+            "a variance at its bound: the compiled fit stops beside it, the single one at it"
+        )
+    for side in ("two-sided", "greater") if method.has_pvalue else ("two-sided",):
+        ask = Ask(0.9, side, interval=method.topic != "test")
+        many = method.studies(top, bottom, weights, ask)
+        each = one_by_one(method.one, top, bottom, weights, ask, method.pairing)
+        assert (many.status == OK).tolist() == (each.status == OK).tolist()
+        here = many.status == OK
+        for what in ("estimate", "low", "high", "pvalue"):
+            ours, alone = getattr(many, what)[here], getattr(each, what)[here]
+            if what == "estimate" and name == "sign-test":
+                continue  # its own is the median; planning holds means against the truth
+            if what in {"low", "high"} and np.isnan(ours).all():
+                continue  # a test gives its p alone to many
+            np.testing.assert_allclose(ours, alone, rtol=close, atol=close, err_msg=what)
+
+
+@pytest.mark.parametrize("name", [n for n, m in METHODS.items() if m.many and m.terms == 1])
+def test_many_rates_are_answered_as_each_is_answered_alone(name):
+    method = METHODS[name]
+    for rate in (0.02, 0.5, 0.99):
+        top = ClusteredAgent(rate, 0.2).counts(Design(7, 5), 25, 3).cells[:, :, 0, 1:]
+        bottom = np.full_like(top, 5)
+        many = method.studies(top, bottom, np.ones(1), Ask())
+        each = one_by_one(method.one, top, bottom, np.ones(1), Ask())
+        assert (many.status == OK).tolist() == (each.status == OK).tolist()
+        for what in ("estimate", "low", "high", "pvalue"):
+            np.testing.assert_allclose(
+                getattr(many, what)[many.status == OK], getattr(each, what)[many.status == OK],
+                rtol=1e-9, atol=1e-12,
+            )  # fmt: skip
+
+
+def test_a_method_that_breaks_down_is_counted_not_raised():
+    errors = iter([ZeroDivisionError("no"), InputError("x", "y"), None])
+    honest = METHODS["newcombe-clustered"]
+
+    def fails(layout, ask):
+        error = next(errors)
         if error is not None:
             raise error
-        return honest(totals, *args, **more)
+        return honest.answer(layout, ask)
 
-    monkeypatch.setattr(newcombe, "newcombe_clustered", fails)
-    batch, _ = studies(PAIRED, 3)
-    found = analyses.newcombe_clustered(*ARM).run(batch)
+    top, bottom = STUDIES["balanced"]
+    found = replace(honest, answer=fails).studies(top[:3], bottom[:3], np.array([1.0, -1.0]), Ask())
     assert found.status.tolist() == [FAILED, REFUSED, OK]
     assert np.isnan(found.low[:2]).all()
     assert found.low[2] < found.high[2]
@@ -240,7 +306,6 @@ def test_analyses_are_plain_hashable_data():
     assert one.to_dict() != analyses.binomial_exact("rate", null=0.3, level=0.9).to_dict()
     stage = analyses.sign_flip("stage_gap")
     assert [t["weight"] for t in stage.to_dict()["what"]["terms"]] == ["1", "-1"]
-    assert set(ANALYSES) >= {"sign-flip", "paired-cluster-t", "mcnemar", "permutation"}
 
 
 @pytest.mark.parametrize(

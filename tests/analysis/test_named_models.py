@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simtrack.analysis import ANALYSES, analyses
-from simtrack.analysis.named_results import OK, REASONS
+from simtrack.analysis import METHODS, analyses
 from simtrack.inference.models.gee import gee
 from simtrack.inference.models.linear_mixed import linear_mixed
 from simtrack.inference.models.logistic_mixed import logistic_mixed
 from simtrack.inference.models.table import ModelTable
+from simtrack.method import Ask
+from simtrack.results import OK, REASONS
 
 #: Kernels and single fits share equations, not the order of their sums.
 SAME = 1e-6
@@ -33,7 +34,7 @@ def _studies(rng, drop, count):
 )
 def test_each_study_is_answered_as_the_single_fit_answers_it(name, single) -> None:
     n, passed = _studies(np.random.default_rng(3), 0.8, 6)
-    found = ANALYSES[name].function(passed, n, WEIGHTS, 0.9)
+    found = METHODS[name].studies(passed, n, WEIGHTS, Ask(0.9))
     for r in range(6):
         table = ModelTable.from_arrays(n[r], passed[r], np.eye(2))
         contrast = single(table).contrast(WEIGHTS)
@@ -50,10 +51,10 @@ def test_each_study_is_answered_as_the_single_fit_answers_it(name, single) -> No
 def test_one_sided_p_values_are_halves_on_their_side() -> None:
     n, passed = _studies(np.random.default_rng(4), 0.7, 4)
     for name in ("linear-mixed", "gee", "logistic-mixed"):
-        run = ANALYSES[name].function
-        both = run(passed, n, WEIGHTS, 0.95).pvalue
-        more = run(passed, n, WEIGHTS, 0.95, alternative="greater").pvalue
-        less = run(passed, n, WEIGHTS, 0.95, alternative="less").pvalue
+        run = METHODS[name].studies
+        both = run(passed, n, WEIGHTS, Ask()).pvalue
+        more = run(passed, n, WEIGHTS, Ask(alternative="greater")).pvalue
+        less = run(passed, n, WEIGHTS, Ask(alternative="less")).pvalue
         assert np.allclose(more + less, 1.0)
         assert np.allclose(2 * np.minimum(more, less), both)
 
@@ -63,7 +64,7 @@ def test_separated_studies_are_refused_not_numbered() -> None:
     passed = n.copy()
     passed[0, :, 1] = [1, 2, 0, 3]
     for name in ("gee", "logistic-mixed"):
-        found = ANALYSES[name].function(passed, n, WEIGHTS, 0.95)
+        found = METHODS[name].studies(passed, n, WEIGHTS, Ask())
         assert found.status[0] != OK
         assert REASONS[found.reason[0]] == "the method refused"
         assert np.isnan(found.pvalue[0])
@@ -80,9 +81,9 @@ def test_analyses_name_them() -> None:
 def test_size_of_the_corrected_equations_where_nothing_differs() -> None:
     # 4,000 studies: the standard error of a size of .05 is .0034, five of them .017.
     n, passed = _studies(np.random.default_rng(5), 0.0, 4000)
-    gee_size = (ANALYSES["gee"].function(passed, n, WEIGHTS, 0.95).pvalue < 0.05).mean()
+    gee_size = (METHODS["gee"].studies(passed, n, WEIGHTS, Ask()).pvalue < 0.05).mean()
     assert gee_size < 0.05 + 0.017
-    plain = ANALYSES["gee"].function(passed, n, WEIGHTS, 0.95, covariance="sandwich")
+    plain = METHODS["gee"].studies(passed, n, WEIGHTS, Ask(options={"covariance": "sandwich"}))
     assert (plain.pvalue < 0.05).mean() > gee_size
 
 
@@ -90,7 +91,7 @@ def test_size_of_the_corrected_equations_where_nothing_differs() -> None:
 @pytest.mark.parametrize("clusters", [3, 7, 11])
 def test_clusters_that_do_not_differ_are_no_evidence(passed, clusters) -> None:
     n = np.full((1, clusters, 2), 10.0)
-    found = ANALYSES["gee"].function(np.array([[passed] * clusters]), n, WEIGHTS, 0.95)
+    found = METHODS["gee"].studies(np.array([[passed] * clusters]), n, WEIGHTS, Ask())
     assert np.isnan(found.pvalue[0])
     assert REASONS[found.reason[0]] == "no spread between clusters"
 
@@ -99,7 +100,8 @@ def test_effects_that_do_not_differ_are_no_evidence_either() -> None:
     # Odds of 1 and 4 in half of the clusters, of 1/4 and 1 in the others: one odds ratio.
     passed = np.array([[(5.0, 8.0), (2.0, 5.0)] * 5])
     n = np.full((1, 10, 2), 10.0)
-    found = ANALYSES["gee"].function(passed, n, WEIGHTS, 0.95, correlation="independence")
+    independent = Ask(options={"correlation": "independence"})
+    found = METHODS["gee"].studies(passed, n, WEIGHTS, independent)
     table = ModelTable.from_arrays(n[0], passed[0], np.eye(2))
     contrast = gee(table, correlation="independence").coefficients.contrast(WEIGHTS)
     assert np.isnan(found.pvalue[0]) == np.isnan(contrast.pvalue[0])

@@ -12,13 +12,13 @@ import pytest
 from scipy import stats
 
 from simtrack.agents import ClusteredAgent, PairedAgent
-from simtrack.analysis import Analysis, analyses, register_analysis
-from simtrack.analysis.named import ANALYSES, NamedAnalysis
-from simtrack.analysis.named_results import FAILED, REASONS, Results
+from simtrack.analysis import Analysis, analyses, catalogue
+from simtrack.answer import Answer
 from simtrack.counts import Counts
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.estimands import RATE
+from simtrack.method import Method
 from simtrack.planning.answers import power
 from simtrack.planning.goals import Differs, Equivalent, Excludes, Narrow
 from simtrack.planning.question import (
@@ -30,6 +30,7 @@ from simtrack.planning.question import (
 )
 from simtrack.planning.result import power_of
 from simtrack.planning.tally import Tally
+from simtrack.results import FAILED, REASONS, Results
 
 ARM = ("rate", "arm", "new", "old")
 PAIRED = Design(6, 4, {"arm": ("new", "old")})
@@ -69,7 +70,7 @@ def test_studies_without_an_answer_are_misses():
 def breaking():
     """An analysis that breaks down in every fourth study, and finds every other one significant."""
 
-    def broken(numerator, denominator, weights, level, *, alternative="two-sided"):
+    def broken(numerator, denominator, weights, ask):
         place = np.arange(len(numerator))
         found = Results.of(np.zeros(len(place)), pvalue=np.where(place % 2 == 1, 0.01, 0.5))
         found.status[place % 4 == 0] = FAILED
@@ -77,9 +78,14 @@ def breaking():
         found.reason[place % 4 == 0] = REASONS.index("the method broke down")
         return found
 
-    register_analysis(NamedAnalysis("breaking", broken, "contrast"))
+    catalogue.register(
+        Method(
+            "breaking", "contrast", "-", "-", "closed-form", "descriptive", "-", many=broken,
+            answer=lambda layout, ask: Answer(0.0), terms=0, has_pvalue=True,
+        )
+    )  # fmt: skip
     yield Analysis("breaking", analyses.sign_flip(*ARM).what)
-    del ANALYSES["breaking"]
+    del catalogue._registered["breaking"]
 
 
 def test_failed_fits_are_counted_by_the_loop(breaking):

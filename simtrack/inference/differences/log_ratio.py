@@ -15,14 +15,21 @@ from simtrack.inference.differences.cluster_difference import (
     covariance,
     satterthwaite,
 )
-from simtrack.inference.differences.two_rates import TwoRates, compared, from_counts, two_columns
+from simtrack.inference.differences.two_rates import (
+    TwoRates,
+    answer_of,
+    compared,
+    from_counts,
+    two_columns,
+)
 from simtrack.inference.intervals import normal_critical, open_ended, t_criticals
 from simtrack.inference.numerics.special import t_cdf
 from simtrack.inference.rates.binomial import checked_counts
+from simtrack.method import Method
 from simtrack.note import Note
 from simtrack.options import Side
 
-__all__ = ["cluster_ratio", "katz", "katz_pooled"]
+__all__ = ["METHODS", "cluster_ratio", "katz", "katz_pooled"]
 
 Floats = NDArray[np.float64]
 _REFUSED = "no interval: {} (use miettinen-nurminen-ratio)"
@@ -149,3 +156,21 @@ def cluster_ratio(
         notes = (*notes, Note("no-interval", told))
     name = "cluster t on the log ratio"
     return compared(two, "ratio", low, high, level, side, name, notes, se=se, df=df, pvalue=pvalue)
+
+
+METHODS = (
+    Method(
+        "cluster-t-ratio", "difference",
+        "The ratio of two clustered rates, shared clusters or not, both well above 0.",
+        "A rate of 0 (refused); few clusters.",
+        "closed-form", "asymptotic", "Linearised log ratio (Cochran 1977, 6.11), t",
+        answer=answer_of(cluster_ratio), terms=2, options=("icc", "side"), has_pvalue=True,
+    ),
+    Method(
+        "katz", "difference",
+        "The ratio of two rates from many independent 0/1 trials.",
+        "A rate of 0 (refused), small counts, several trials a cluster.",
+        "closed-form", "asymptotic", "Katz et al. 1978, Biometrics 34, 469-474",
+        answer=answer_of(katz_pooled), terms=2, options=("side",),
+    ),
+)  # fmt: skip

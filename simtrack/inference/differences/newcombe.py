@@ -13,6 +13,7 @@ from simtrack.inference.differences.cluster_difference import correlation
 from simtrack.inference.differences.paired_rates import joint_counts
 from simtrack.inference.differences.two_rates import (
     TwoRates,
+    answer_of,
     compared,
     from_counts,
     named,
@@ -22,9 +23,11 @@ from simtrack.inference.intervals import normal_critical, open_ended, t_critical
 from simtrack.inference.rates.binomial import checked_counts
 from simtrack.inference.rates.clustered import effective_size
 from simtrack.inference.rates.wilson import wilson_limits
+from simtrack.method import Method
 from simtrack.options import Side
 
 __all__ = [
+    "METHODS",
     "newcombe",
     "newcombe_clustered",
     "newcombe_paired",
@@ -254,3 +257,28 @@ def _phi(a: Floats, b: Floats, c: Floats, d: Floats, n: Floats) -> Floats:
     return np.asarray(
         np.divide(cross, np.sqrt(margins), out=np.zeros_like(cross), where=margins > 0.0)
     )
+
+
+METHODS = (
+    Method(
+        "newcombe-clustered", "difference",
+        "Two arms of clustered 0/1 trials, shared clusters or not; rates of 0 and 1 too.",
+        "One cluster in an arm; without spread in an arm an assumed ICC and no correlation.",
+        "closed-form", "asymptotic", "Newcombe 1998; Zou & Donner 2008 on Wilson with effective n",
+        answer=answer_of(newcombe_clustered), terms=2, options=("icc", "side"),
+    ),
+    Method(
+        "newcombe", "difference",
+        "Two sets of independent 0/1 trials, small or near 0 and 1.",
+        "Several trials a cluster, or the same clusters in both arms.",
+        "closed-form", "asymptotic", "Newcombe 1998, Stat. Med. 17, 873-890, method 10",
+        answer=answer_of(newcombe_pooled), terms=2, options=("side",),
+    ),
+    Method(
+        "newcombe-pairs", "difference",
+        "Pairs of 0/1 trials: each cluster tried once in both arms.",
+        "More than one trial a cluster and arm (refused).",
+        "closed-form", "asymptotic", "Newcombe 1998, Stat. Med. 17, 2635-2650, method 10",
+        answer=answer_of(newcombe_pairs), terms=2, options=("side",), pairing="trials",
+    ),
+)  # fmt: skip

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from simtrack.counts import Totals
 from simtrack.errors import InputError
+from simtrack.inference.contrasts import paired_clusters
 from simtrack.inference.exact.signflip import SignFlip, sign_flip
 from simtrack.inference.numerics.special import t_cdf, t_critical
 from simtrack.inference.rates.clustered import clustered_rates
-from simtrack.note import Note
 from simtrack.options import Computation, Guarantee
 from simtrack.validate import open_unit
 
@@ -114,13 +114,13 @@ def paired_difference(
     open_unit("level", level)
     if first == second:
         raise InputError("second", "another condition than the first", second)
-    here, there = totals.denominator[:, first] > 0, totals.denominator[:, second] > 0
-    both = here & there
+    pairs = paired_clusters(totals, first, second)
+    both = pairs.both
     top = totals.numerator[both][:, [first, second]]
     bottom = totals.denominator[both][:, [first, second]]
     square = totals.square[both][:, [first, second]]
-    counts = (int(both.sum()), int((here & ~there).sum()), int((there & ~here).sum()))
-    notes = _pairing_notes(counts, totals.conditions[first], totals.conditions[second])
+    counts = (int(both.sum()), pairs.only_first, pairs.only_second)
+    notes: tuple[str, ...] = pairs.notes
     if counts[0] == 0:
         none = (None,) * 3
         return PairedDifference(
@@ -130,8 +130,7 @@ def paired_difference(
     exact = _exact_differences(top, bottom)
     gaps = rates[:, 0] - rates[:, 1]
     test = sign_flip(exact if exact is not None else gaps)
-    imbalance = float(np.abs(bottom[:, 0] - bottom[:, 1]).sum() / bottom.sum())
-    if imbalance > 0.0:
+    if pairs.imbalance > 0.0:
         test = replace(test, guarantee="asymptotic")
     means = rates.sum(axis=0) / counts[0]
     se, low, high, p, more = _t_interval(gaps, test.statistic, level, bounded)
@@ -150,23 +149,9 @@ def paired_difference(
         pooled,
         pooled_se,
         _unpaired_se(top, bottom, square),
-        imbalance,
+        pairs.imbalance,
         (*notes, *more),
     )
-
-
-def _pairing_notes(
-    counts: tuple[int, int, int], first: tuple[str, ...], second: tuple[str, ...]
-) -> tuple[str, ...]:
-    _, only_first, only_second = counts
-    lone = only_first + only_second
-    if lone == 0:
-        return ()
-    told = (
-        f"unpaired clusters left out: {lone} "
-        f"({only_first} only in {'/'.join(first)}, {only_second} only in {'/'.join(second)})"
-    )
-    return (Note("unpaired", told, n=lone),)
 
 
 def _exact_differences(

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simtrack.answer import Answer
 from simtrack.counts import Totals
 from simtrack.errors import InputError
-from simtrack.inference.differences.two_rates import Two, TwoRates, compared, two_columns
+from simtrack.inference.differences.two_rates import Two, TwoRates, answer_of, compared, two_columns
+from simtrack.inference.exact.answers import as_notes, with_p
+from simtrack.inference.exact.many import mcnemar_pairs
+from simtrack.inference.exact.mcnemar import mcnemar_totals
 from simtrack.inference.intervals import normal_critical, open_ended
 from simtrack.inference.numerics.roots import turning_point
 from simtrack.inference.rates.binomial import checked_counts
+from simtrack.method import Ask, Layout, Method
 from simtrack.note import Note
 from simtrack.options import Side
 
-__all__ = ["joint_counts", "tango", "tango_pairs"]
+__all__ = ["METHODS", "joint_counts", "tango", "tango_pairs"]
 
 
 def joint_counts(
@@ -180,3 +187,45 @@ def _fitted_second_only(b: Floats, c: Floats, n: Floats, delta: Floats) -> Float
     with np.errstate(divide="ignore", invalid="ignore"):
         up = np.where(half + root > 0.0, 2.0 * product / (half + root), 0.0)
     return np.asarray(np.where(half > 0.0, up, (root - half) / (4.0 * n)))
+
+
+def _mcnemar(is_midp: bool) -> Callable[[Layout, Ask], Answer]:
+    """Give the answer of McNemar's test, with the interval of Tango that agrees with it."""
+
+    def answer(layout: Layout, ask: Ask) -> Answer:
+        totals = layout.totals
+        test = mcnemar_totals(totals, alternative=ask.alternative, is_midp=is_midp)
+        ends = tango_pairs(totals, level=ask.level)
+        line = f"{test.only_first} pairs passed in the first only, {test.only_second} in the second"
+        shown = Answer(ends.estimate, ends.low, ends.high, notes=as_notes((line,)),
+                       extra={"interval": ends.method})  # fmt: skip
+        live = test.only_first + test.only_second
+        return with_p(shown, test, ask, live=live, of=layout.trials[0], what="pairs")
+
+    return answer
+
+
+METHODS = (
+    Method(
+        "tango", "difference",
+        "Pairs of 0/1 trials: each cluster tried once in both arms; agrees with McNemar.",
+        "More than one trial a cluster and arm (refused).",
+        "optimisation", "asymptotic", "Tango 1998, Stat. Med. 17, 891-908",
+        answer=answer_of(tango_pairs), terms=2, options=("side",), pairing="trials",
+    ),
+    Method(
+        "mcnemar", "test",
+        "Paired binary outcomes, one trial a unit and arm, units independent.",
+        "Units in clusters (use sign-flip on clusters); conservative with few discordant pairs.",
+        "closed-form", "finite-sample", "McNemar 1947, exact conditional form",
+        answer=_mcnemar(False), many=mcnemar_pairs, pairing="trials", terms=2, has_pvalue=True,
+        lattice="signs",
+    ),
+    Method(
+        "mcnemar-midp", "test",
+        "As mcnemar, with a size near the level instead of below it.",
+        "Where the level must be held for certain; units in clusters.",
+        "closed-form", "asymptotic", "Lancaster 1961; Fagerland, Lydersen & Laake 2013",
+        answer=_mcnemar(True), pairing="trials", terms=2, has_pvalue=True,
+    ),
+)  # fmt: skip

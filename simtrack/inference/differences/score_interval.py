@@ -14,6 +14,7 @@ from simtrack.inference.differences.two_rates import (
     Measure,
     Two,
     TwoRates,
+    answer_of,
     compared,
     from_counts,
     named,
@@ -23,9 +24,11 @@ from simtrack.inference.intervals import normal_critical, open_ended, t_critical
 from simtrack.inference.numerics.roots import turning_point
 from simtrack.inference.rates.binomial import checked_counts
 from simtrack.inference.rates.clustered import effective_size
+from simtrack.method import Method
 from simtrack.options import Side
 
 __all__ = [
+    "METHODS",
     "difference_limits",
     "miettinen_nurminen",
     "miettinen_nurminen_clustered",
@@ -364,3 +367,35 @@ def _empty(two: Two, measure: Measure) -> tuple[str, ...]:
     if two.hits[1] == 0.0:
         return ("no success in the second condition: the ratio has no upper end",)
     return ()
+
+
+METHODS = (
+    Method(
+        "miettinen-nurminen-clustered", "difference",
+        "Two arms of clustered 0/1 trials that share no cluster; rates of 0 and 1 too.",
+        "Arms that share clusters (refused); one cluster in an arm.",
+        "optimisation", "asymptotic", "Rao & Scott 1992; Miettinen & Nurminen 1985",
+        answer=answer_of(miettinen_nurminen_clustered), terms=2, options=("icc", "side"),
+    ),
+    Method(
+        "miettinen-nurminen", "difference",
+        "Two sets of independent 0/1 trials, as regulators ask for it.",
+        "Several trials a cluster, or the same clusters in both arms.",
+        "optimisation", "asymptotic", "Miettinen & Nurminen 1985, Stat. Med. 4, 213-226",
+        answer=answer_of(miettinen_nurminen_pooled), terms=2, options=("side",),
+    ),
+    Method(
+        "miettinen-nurminen-ratio-clustered", "difference",
+        "The ratio of two clustered rates that share no cluster; rates of 0 and 1 too.",
+        "Arms that share clusters (refused); one cluster in an arm.",
+        "optimisation", "asymptotic", "Rao & Scott 1992; Miettinen & Nurminen 1985",
+        answer=answer_of(miettinen_nurminen_ratio_clustered), terms=2, options=("icc", "side"),
+    ),
+    Method(
+        "miettinen-nurminen-ratio", "difference",
+        "The ratio of two rates from independent 0/1 trials; rates of 0 and 1 too.",
+        "Several trials a cluster, or the same clusters in both arms.",
+        "optimisation", "asymptotic", "Miettinen & Nurminen 1985; Koopman 1984",
+        answer=answer_of(miettinen_nurminen_ratio_pooled), terms=2, options=("side",),
+    ),
+)  # fmt: skip

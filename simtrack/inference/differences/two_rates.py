@@ -10,14 +10,17 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from simtrack.answer import Answer
 from simtrack.counts import Totals
 from simtrack.errors import InputError
 from simtrack.inference.rates.clustered import ClusteredRates, clustered_rates
 from simtrack.inference.rates.pooled import independence_notes
+from simtrack.method import Ask, Layout
 from simtrack.note import Note
-from simtrack.options import Computation, Guarantee, Side
+from simtrack.options import Alternative, Computation, Guarantee, Side
 
-__all__ = ["Measure", "Two", "TwoRates", "compared", "from_counts", "named", "two_columns"]
+__all__ = ["Measure", "Two", "TwoRates", "answer_of", "compared", "from_counts", "named",
+           "one_sided", "two_columns"]  # fmt: skip
 
 #: How two rates are held against each other: first minus second, or first over second.
 Measure = Literal["difference", "ratio"]
@@ -261,3 +264,41 @@ def compared(
 
 def _value(number: float | None) -> float | None:
     return None if number is None or math.isnan(number) else float(number)
+
+
+# From an interval for two rates to the answer of a method.
+def answer_of(interval: Callable[..., TwoRates]) -> Callable[[Layout, Ask], Answer]:
+    """Give the answer with this interval for the first and second term of a layout.
+
+    `extra` holds `interval` in words, and where there are any, `se` (`log_se` of a ratio) and `df`.
+    """
+
+    def answer(layout: Layout, ask: Ask) -> Answer:
+        found = interval(layout.totals, 0, 1, level=ask.level, **ask.options)
+        seen = found.estimate
+        if found.measure == "ratio" and found.pvalue is not None and seen:
+            seen = math.log(seen)
+        spread = "se" if found.measure == "difference" else "log_se"
+        t: dict[str, object] = {} if found.se is None else {spread: found.se, "df": found.df}
+        return Answer(
+            found.estimate, found.low, found.high, one_sided(found.pvalue, seen, ask.alternative),
+            computation=found.computation, guarantee=found.guarantee,
+            notes=tuple(Note.of(line) for line in found.notes),
+            extra={"interval": found.method, **t},
+        )  # fmt: skip
+
+    return answer
+
+
+def one_sided(p: float | None, seen: float | None, side: Alternative) -> float | None:
+    """Turn the two-sided p of a symmetric statistic into the one asked for.
+
+    Examples
+    --------
+    >>> one_sided(0.04, 0.3, "greater"), one_sided(0.04, 0.3, "less")
+    (0.02, 0.98)
+    """
+    if p is None or seen is None or side == "two-sided":
+        return p
+    agrees = seen > 0 if side == "greater" else seen < 0
+    return p / 2.0 if agrees or seen == 0 else 1.0 - p / 2.0

@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from simtrack.errors import InputError
 from simtrack.inference.exact.exact_test import sides_of, too_high_floor
 from simtrack.inference.exact.signflip_law import TIE_TOLERANCE
+from simtrack.method import Method
 from simtrack.options import Alternative, Computation, Guarantee, choice
 from simtrack.validate import integer, open_unit
 
-__all__ = ["MaxT", "max_t"]
+__all__ = ["METHODS", "MaxT", "max_t"]
 
 Floats = NDArray[np.float64]
 
@@ -297,3 +298,13 @@ def _notes(
 
 def _plain(values: Floats) -> list[float | None]:
     return [None if np.isnan(v) else v for v in values.tolist()]
+
+
+METHODS = (
+    Method(
+        "max-t", "multiplicity",
+        "Several contrasts over the same clusters, jointly symmetric about 0 under the null.",
+        "Contrasts nobody randomised; very unequal sets of clusters.",
+        "enumeration", "finite-sample", "Westfall & Young 1993, algorithm 2.8; Romano & Wolf 2005",
+    ),
+)  # fmt: skip

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simtrack.errors import InputError
+from simtrack.method import Method
 from simtrack.options import Computation, Guarantee, choice
 from simtrack.validate import integer, open_unit
 
 __all__ = [
+    "METHODS",
     "Adjusted",
     "Adjustment",
     "adjust",
@@ -316,3 +318,37 @@ def _names(names: Sequence[str] | None, size: int) -> tuple[str, ...]:
 
 def _none_if_nan(p: float) -> float | None:
     return None if math.isnan(p) else p
+
+
+METHODS = (
+    Method(
+        "bonferroni", "multiplicity",
+        "Family-wise error of a declared family, under any dependence.",
+        "Many hypotheses: holm is never worse.",
+        "closed-form", "finite-sample", "Dunn 1961",
+    ),
+    Method(
+        "holm", "multiplicity",
+        "Family-wise error of a declared family, under any dependence.",
+        "Contrasts over the same clusters that go together: max-t gives more.",
+        "closed-form", "finite-sample", "Holm 1979",
+    ),
+    Method(
+        "hochberg", "multiplicity",
+        "Family-wise error, if the tests are independent or positively dependent.",
+        "Negative dependence, as between contrasts that share an arm with opposite signs.",
+        "closed-form", "finite-sample", "Hochberg 1988; Sarkar 1998",
+    ),
+    Method(
+        "benjamini-hochberg", "multiplicity",
+        "False discovery rate, if the tests are independent or positively dependent.",
+        "Claims that must each hold: it bounds the share of false ones, not the chance of any.",
+        "closed-form", "finite-sample", "Benjamini & Hochberg 1995",
+    ),
+    Method(
+        "benjamini-yekutieli", "multiplicity",
+        "False discovery rate under any dependence.",
+        "Small families: it pays the harmonic sum for its generality.",
+        "closed-form", "finite-sample", "Benjamini & Yekutieli 2001",
+    ),
+)  # fmt: skip

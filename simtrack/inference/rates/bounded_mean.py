@@ -11,10 +11,12 @@ from simtrack.counts import Totals
 from simtrack.errors import InputError
 from simtrack.inference.intervals import Intervals, tail
 from simtrack.inference.numerics.roots import crossing
+from simtrack.inference.rates.answers import answer_of, studies_of
 from simtrack.inference.rates.clustered import ClusteredRates, clustered_rates, large_cluster_note
+from simtrack.method import Method
 from simtrack.note import Note
 
-__all__ = ["bounded_mean", "bounded_mean_limits", "bounded_mean_p"]
+__all__ = ["METHODS", "bounded_mean", "bounded_mean_limits", "bounded_mean_p"]
 
 Floats = NDArray[np.float64]
 #: Distance of the nodes along the contour; .125 leaves an error below 1e-11 of the tail.
@@ -270,3 +272,15 @@ def _tail(x: NDArray[np.float64], null: float) -> float:
         share = (null - low) / (high - low)
         law = (1.0 - share) * law[:-1] + share * law[1:]
     return min(1.0, float(law[0]))
+
+
+METHODS = (
+    Method(
+        "bounded-mean", "rate",
+        "0/1 or graded scores in [0, 1], in clusters of any number, size and law; the default.",
+        "One cluster. Wide with few clusters. Proved for clusters that pass or fail as a whole, "
+        "elsewhere conjectured and measured.",
+        "quadrature", "finite-sample", "Gaffke 2005; Learned-Miller & Thomas 2019",
+        answer=answer_of(bounded_mean), many=studies_of(bounded_mean),
+    ),
+)  # fmt: skip

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from simtrack.counts import Totals
 from simtrack.inference.intervals import Intervals, open_ended, t_criticals, tail
 from simtrack.inference.numerics.special import t_critical
+from simtrack.inference.rates.answers import answer_of, studies_of
 from simtrack.inference.rates.binomial import clopper_pearson
 from simtrack.inference.rates.clustered import (
     ClusteredRates,
@@ -15,10 +16,18 @@ from simtrack.inference.rates.clustered import (
     clustered_rates,
     effective_size,
 )
+from simtrack.method import Method
 from simtrack.options import Side
 from simtrack.validate import open_unit
 
-__all__ = ["cluster_t", "cluster_t_rate", "korn_graubard", "korn_graubard_limits", "logit_t"]
+__all__ = [
+    "METHODS",
+    "cluster_t",
+    "cluster_t_rate",
+    "korn_graubard",
+    "korn_graubard_limits",
+    "logit_t",
+]
 
 
 Floats = NDArray[np.float64]
@@ -277,3 +286,35 @@ def _cut_notes(low: Floats, high: Floats, inner: NDArray[np.bool_]) -> tuple[tup
 def _logistic(u: Floats) -> Floats:
     small = np.exp(-np.abs(u))
     return np.where(u >= 0.0, 1.0, small) / (1.0 + small)
+
+
+METHODS = (
+    Method(
+        "cluster-t", "rate",
+        "Scores of any range in clusters; many clusters, rates away from 0 and 1.",
+        "Few clusters with rates near 0 or 1: it covers too little.",
+        "closed-form", "asymptotic", "Liang & Zeger 1986, linearised ratio with G/(G-1) and t(G-1)",
+        answer=answer_of(cluster_t), many=studies_of(cluster_t),
+    ),
+    Method(
+        "korn-graubard", "rate",
+        "Clustered 0/1 scores where covering too little would be worse than a wide interval.",
+        "One cluster; without spread it rests on an assumed ICC; too wide away from 0 and 1.",
+        "closed-form", "asymptotic", "Korn & Graubard 1998, Survey Methodology 24, 193-201",
+        answer=answer_of(korn_graubard), many=studies_of(korn_graubard), options=("icc", "side"),
+    ),
+    Method(
+        "logit-t", "rate",
+        "Clustered scores in [0, 1] with rates inside, as survey software reports them.",
+        "Rates of 0 or 1 (Korn-Graubard's ends are given); without spread an assumed ICC.",
+        "closed-form", "asymptotic", "Korn & Graubard 1999, section 3.2",
+        answer=answer_of(logit_t), many=studies_of(logit_t), options=("icc", "side"),
+    ),
+    Method(
+        "cluster-t-rate", "rate",
+        "Clustered scores in [0, 1], many clusters, rates away from 0 and 1; held within [0, 1].",
+        "Few clusters with rates near 0 or 1: it covers too little.",
+        "closed-form", "asymptotic", "Cochran 1977, section 9, with an assumed ICC without spread",
+        answer=answer_of(cluster_t_rate), many=studies_of(cluster_t_rate), options=("icc", "side"),
+    ),
+)  # fmt: skip

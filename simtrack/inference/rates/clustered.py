@@ -188,7 +188,7 @@ def _notes(
         if flat:
             what = "all scores are equal" if se == 0 else "all clusters have the same rate"
             told = f"{what}: the clustered standard error of 0 is no sign of precision"
-            lines.append(Note("no-spread", told))
+            lines.append(Note("flat", told))
         if g > 1 and np.isnan(rho):
             why = "one trial a cluster" if trials == g else "no spread in the scores"
             told = f"the intracluster correlation is not defined ({why})"

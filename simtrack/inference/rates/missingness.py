@@ -6,10 +6,11 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 
 from simtrack.inference.rates.wilson import wilson
+from simtrack.method import Method
 from simtrack.options import Computation, Guarantee
 from simtrack.validate import integer, open_unit
 
-__all__ = ["ShareWithFailures", "share_with_failures"]
+__all__ = ["METHODS", "ShareWithFailures", "share_with_failures"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,3 +101,14 @@ def share_with_failures(
     notes = (f"{failed} of {total} repetitions failed and are in no share",) if failed else ()
     share = Fraction(hits, answered)
     return ShareWithFailures(hits, answered, failed, share, low, high, rate, bounds, level, notes)
+
+
+METHODS = (
+    Method(
+        "share-with-failures", "missingness",
+        "A power or coverage of which some repetitions failed: share among the rest, and bounds.",
+        "Repetitions that are not independent.",
+        "closed-form", "asymptotic", "Wilson 1927; Manski 2003",
+        verb="power",
+    ),
+)  # fmt: skip

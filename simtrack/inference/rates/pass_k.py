@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 
+from simtrack.answer import Answer
 from simtrack.counts import Factor, Totals, natural_order
 from simtrack.errors import InputError
 from simtrack.inference.rates.bounded_mean import bounded_mean
+from simtrack.method import Ask, Layout, Method
 from simtrack.note import Note
 from simtrack.options import Computation, Guarantee
 from simtrack.validate import integer, open_unit
 
-__all__ = ["PassK", "PassRule", "pass_at_k", "pass_hat_k"]
+__all__ = ["METHODS", "PassK", "PassRule", "pass_at_k", "pass_hat_k"]
 
 #: "any": at least one of k trials passes (pass@k); "all": every one does (pass^k).
 PassRule = Literal["any", "all"]
@@ -261,3 +263,39 @@ def _renamed(notes: Sequence[str]) -> tuple[str, ...]:
 
 def _value(number: float) -> float | None:
     return None if math.isnan(number) else float(number)
+
+
+def _answer_of(rule: Callable[..., PassK]) -> Callable[[Layout, Ask], Answer]:
+    """Give the answer of a rule for one k: the rows of the layout are tasks."""
+
+    def answer(layout: Layout, ask: Ask) -> Answer:
+        options = {"k": 1} | dict(ask.options)
+        found = rule(layout.totals, options.pop("k"), cluster=layout.groups, level=ask.level,
+                     **options)  # fmt: skip
+        return Answer(
+            found.value, found.low, found.high, n=found.trials,
+            clusters=len(found.totals.clusters), computation=found.computation,
+            guarantee=found.guarantee, notes=tuple(Note.of(line) for line in found.notes),
+            extra={"interval": found.method, "tasks": found.tasks,
+                   "not_estimable": len(found.not_estimable)},
+        )  # fmt: skip
+
+    return answer
+
+
+METHODS = (
+    Method(
+        "pass-at-k", "rank",
+        "At least one of k trials of a task passes, unbiased for unequal numbers of trials.",
+        "Tasks with fewer than k trials: listed, in no average.",
+        "quadrature", "finite-sample", "Chen et al. 2021, eq. 1; interval: Gaffke 2005",
+        answer=_answer_of(pass_at_k), options=("k",), verb="score --pass-k",
+    ),
+    Method(
+        "pass-hat-k", "rank",
+        "All of k trials of a task pass, unbiased for unequal numbers of trials.",
+        "Tasks with fewer than k trials: listed, in no average.",
+        "quadrature", "finite-sample", "Yao et al. 2024, tau-bench; interval: Gaffke 2005",
+        answer=_answer_of(pass_hat_k), options=("k",), verb="score --pass-k",
+    ),
+)  # fmt: skip

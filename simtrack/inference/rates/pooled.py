@@ -7,19 +7,28 @@ differ; each says so in its notes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simtrack.answer import Answer
 from simtrack.counts import Totals
 from simtrack.errors import InputError
 from simtrack.inference.intervals import Intervals, normal_critical, open_ended
-from simtrack.inference.rates.binomial import clopper_pearson, jeffreys, mid_p
+from simtrack.inference.rates.answers import answer_of, studies_of
+from simtrack.inference.rates.binomial import binomial_tails, clopper_pearson, jeffreys, mid_p
 from simtrack.inference.rates.wilson import wilson_limits
 from simtrack.inference.rates.zeros import rule_of_three, zero_bound
+from simtrack.method import Ask, Layout, Method
+from simtrack.note import Note
 from simtrack.options import Computation, Guarantee, Side
+from simtrack.results import Results
+from simtrack.validate import open_unit
 
 __all__ = [
+    "METHODS",
     "clopper_pearson_pooled",
     "independence_notes",
     "jeffreys_pooled",
@@ -187,3 +196,88 @@ def _pooled(
     return Intervals(
         low, high, level, method, undefined, size, tuple(notes), computation, guarantee
     )
+
+
+def _binomial_exact_many(numerator: Any, denominator: Any, weights: Floats, ask: Ask) -> Results:
+    """The exact binomial test of one pooled rate against `null`, with the Clopper-Pearson interval.
+
+    Trials are taken as independent. The two-sided p is twice the smaller tail, never above 1, so
+    that it agrees with the interval.
+    """
+    hits = np.asarray(numerator).sum(axis=(1, 2)).astype(np.float64)
+    trials = np.asarray(denominator).sum(axis=(1, 2)).astype(np.float64)
+    upper, lower = binomial_tails(hits, trials, open_unit("null", ask.options.get("null", 0.5)))
+    both = np.minimum(1.0, 2.0 * np.minimum(upper, lower))
+    pvalue = {"two-sided": both, "greater": upper, "less": lower}[ask.alternative]
+    some = trials > 0
+    low, high = clopper_pearson(hits, np.where(some, trials, 1.0), level=ask.level)
+    rate = np.divide(hits, trials, out=np.full(hits.shape, np.nan), where=some)
+    refused = {"a term without trials": ~some}
+    return Results.of(rate, low=low, high=high, pvalue=pvalue, refused=refused)
+
+
+def _binomial_exact(layout: Layout, ask: Ask) -> Answer:
+    found = answer_of(clopper_pearson_pooled)(layout, replace(ask, options={}))
+    totals = layout.totals
+    p = _binomial_exact_many(totals.numerator[None], totals.denominator[None], np.ones(1), ask)
+    null = ask.options.get("null", 0.5)
+    note = Note("null", f"p of a rate of {null:g}, {ask.alternative}")
+    return replace(found, pvalue=float(p.pvalue[0]), notes=(*found.notes, note))
+
+
+METHODS = (
+    Method(
+        "wilson", "rate",
+        "Independent 0/1 trials: one a cluster, or clusters that do not differ.",
+        "Several trials a cluster: it covers too little.",
+        "closed-form", "asymptotic", "Wilson 1927, JASA 22, 209-212",
+        answer=answer_of(wilson_pooled), many=studies_of(wilson_pooled), options=("side",),
+        lattice="pooled",
+    ),
+    Method(
+        "clopper-pearson", "rate",
+        "Independent 0/1 trials where coverage must be at least the level at every rate.",
+        "Several trials a cluster; on average it is wider than the level asks.",
+        "closed-form", "finite-sample", "Clopper & Pearson 1934, Biometrika 26, 404-413",
+        answer=answer_of(clopper_pearson_pooled), many=studies_of(clopper_pearson_pooled),
+        options=("side",), lattice="pooled",
+    ),
+    Method(
+        "jeffreys", "rate",
+        "Independent 0/1 trials; coverage near the level on average.",
+        "Several trials a cluster; rates very near 0 or 1, where coverage dips.",
+        "closed-form", "bayesian", "Brown, Cai & DasGupta 2001, Statistical Science 16, 101-133",
+        answer=answer_of(jeffreys_pooled), many=studies_of(jeffreys_pooled), options=("side",),
+        lattice="pooled",
+    ),
+    Method(
+        "mid-p", "rate",
+        "Independent 0/1 trials; the exact interval without its excess of coverage.",
+        "Several trials a cluster; coverage may fall below the level at some rates.",
+        "optimisation", "asymptotic", "Berry & Armitage 1995, The Statistician 44, 417-423",
+        answer=answer_of(mid_p_pooled), many=studies_of(mid_p_pooled), options=("side",),
+    ),
+    Method(
+        "rule-of-three", "rate",
+        "No event (or nothing but events) in independent trials; one-sided 95 % only.",
+        "Both outcomes occur (refused); several trials a cluster.",
+        "closed-form", "asymptotic", "Hanley & Lippman-Hand 1983, JAMA 249, 1743-1745",
+        answer=answer_of(rule_of_three_pooled), many=studies_of(rule_of_three_pooled),
+    ),
+    Method(
+        "zero-bound", "rate",
+        "No event (or nothing but events) in independent trials: 1 - α^(1/n), one-sided.",
+        "Both outcomes occur (refused); several trials a cluster.",
+        "closed-form", "finite-sample", "Clopper & Pearson 1934 at 0/n, one-sided",
+        answer=answer_of(zeros_pooled), many=studies_of(zeros_pooled), options=("side",),
+    ),
+    Method(
+        "binomial-exact", "rate",
+        "Independent 0/1 trials against a rate that was named in advance (option null).",
+        "Several trials a cluster: it rejects too often.",
+        "closed-form", "finite-sample",
+        "Clopper & Pearson 1934, Biometrika 26, 404-413; twice the smaller tail",
+        answer=_binomial_exact, many=_binomial_exact_many, options=("null",), has_pvalue=True,
+        lattice="pooled",
+    ),
+)  # fmt: skip

@@ -9,10 +9,12 @@ from simtrack.counts import Totals
 from simtrack.errors import InputError
 from simtrack.inference.intervals import Intervals, t_criticals
 from simtrack.inference.numerics.special import normal_quantile
+from simtrack.inference.rates.answers import answer_of, studies_of
 from simtrack.inference.rates.clustered import ClusteredRates, EffectiveSize, effective_size
+from simtrack.method import Method
 from simtrack.validate import open_unit, real
 
-__all__ = ["wilson", "wilson_clustered", "wilson_guarded", "wilson_limits"]
+__all__ = ["METHODS", "wilson", "wilson_clustered", "wilson_guarded", "wilson_limits"]
 
 Floats = NDArray[np.float64]
 
@@ -156,3 +158,24 @@ def _on_effective_n(found: EffectiveSize, level: float, quantile: str) -> Interv
         found.trials,
         found.notes,
     )
+
+
+METHODS = (
+    Method(
+        "wilson-guarded", "rate",
+        "0/1 scores in clusters whose rates vary smoothly; narrower than bounded-mean.",
+        "One cluster. A few clusters that never pass, or trials that repeat alike: it covers as "
+        "little as .7 with 30 clusters; skewed graded scores: .4 with 12.",
+        "closed-form", "asymptotic",
+        "Wilson 1927 on the effective sample size, with Kish's effective number of clusters",
+        answer=answer_of(wilson_guarded), many=studies_of(wilson_guarded), options=("icc",),
+    ),
+    Method(
+        "wilson-clustered", "rate",
+        "Binary or [0, 1] scores in ten or more clusters of similar size, rates from .1 to .9.",
+        "Rates near 0 or 1 with strong clustering, very unequal clusters: it covers too little.",
+        "closed-form", "asymptotic",
+        "Wilson 1927 on the effective sample size, with t(G-1) (Korn & Graubard 1998)",
+        answer=answer_of(wilson_clustered), many=studies_of(wilson_clustered), options=("icc",),
+    ),
+)  # fmt: skip

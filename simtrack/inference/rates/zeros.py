@@ -17,10 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from simtrack.counts import Totals
 from simtrack.errors import InputError
 from simtrack.inference.intervals import Intervals, tail
+from simtrack.inference.rates.answers import answer_of, studies_of
 from simtrack.inference.rates.clustered import ClusteredRates, effective_size
+from simtrack.method import Method
 from simtrack.options import Guarantee, Side, choice
 
 __all__ = [
+    "METHODS",
     "Independent",
     "rule_of_three",
     "rule_of_three_clustered",
@@ -216,3 +219,23 @@ def _trials(n: ArrayLike) -> Floats:
     if not (np.isfinite(size).all() and (size > 0.0).all()):
         raise InputError("n", "above 0", cure="A rate without trials has no bound.")
     return size
+
+
+METHODS = (
+    Method(
+        "rule-of-three-clustered", "rate",
+        "No event in clustered trials: 3/n on the effective n, or on clusters.",
+        "Both outcomes occur (refused); on the effective n it rests on an assumed ICC.",
+        "closed-form", "asymptotic", "Hanley & Lippman-Hand 1983 on the effective n or on G",
+        answer=answer_of(rule_of_three_clustered), many=studies_of(rule_of_three_clustered),
+        options=("unit", "icc"),
+    ),
+    Method(
+        "zero-bound-clustered", "rate",
+        "No event in clustered trials: 1 - α^(1/n) on the effective n, or exactly on clusters.",
+        "Both outcomes occur (refused); on the effective n it rests on an assumed ICC.",
+        "closed-form", "asymptotic", "Clopper & Pearson 1934 at 0/n on the effective n or on G",
+        answer=answer_of(zeros_clustered), many=studies_of(zeros_clustered),
+        options=("unit", "side", "icc"),
+    ),
+)  # fmt: skip

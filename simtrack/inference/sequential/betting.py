@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from simtrack.errors import InputError
 from simtrack.inference.sequential.confidence_sequence import ConfidenceSequence, held_at_once
 from simtrack.inference.sequential.sequence import ordered_sequence
+from simtrack.method import Method
 from simtrack.validate import integer, open_unit, real
 
-__all__ = ["betting_sequence", "paired_sequence"]
+__all__ = ["METHODS", "betting_sequence", "paired_sequence"]
 
 Floats = NDArray[np.float64]
 #: Fractions of the capital that are bet, each with an equal share of it.
@@ -161,3 +162,13 @@ def _looks(looks: Sequence[int] | None, trials: int, values: int) -> NDArray[np.
         return np.arange(1, trials + 1, dtype=np.int64)
     spread = np.unique(np.rint(np.geomspace(1, trials, _LOOKS)).astype(np.int64))
     return spread
+
+
+METHODS = (
+    Method(
+        "betting-sequence", "sequential",
+        "The mean of scores in known bounds, cluster means and paired differences among them.",
+        "Bounds taken from the scores themselves; steps of different means.",
+        "closed-form", "finite-sample", "Waudby-Smith & Ramdas 2024, section 4",
+    ),
+)  # fmt: skip

@@ -1,8 +1,7 @@
-"""What an analysis says of many simulated studies at once."""
+"""Cluster contrasts and Student's p of many studies at once: what the quick forms share."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 from typing import Final
@@ -12,75 +11,12 @@ from numpy.typing import NDArray
 
 from simtrack.options import Alternative
 
-__all__ = ["FAILED", "OK", "REASONS", "REFUSED", "Results", "cluster_values", "t_pvalues",
-           "whole_values"]  # fmt: skip
+__all__ = ["cluster_values", "means_over_clusters", "t_pvalues", "whole_values"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-
-OK: Final = 0
-REFUSED: Final = 1
-FAILED: Final = 2
-#: Why a study has no answer, by reason code.
-REASONS: Final = (
-    "",
-    "a term without trials",
-    "fewer than two clusters",
-    "no spread between clusters",
-    "too few clusters to reach alpha",
-    "more than one trial a cluster and arm",
-    "clusters in both arms",
-    "the method refused",
-    "the method broke down",
-)
 #: Weights of contrasts are fractions with denominators up to this.
 _LARGEST_DENOMINATOR: Final = 10**6
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Results:
-    """What did an analysis find in each of R studies?
-
-    Attributes
-    ----------
-    estimate, low, high, pvalue : float64 arrays, shape (R,)
-        NaN where there is none: a method may have a p-value and no interval, or the reverse.
-    status : int8 array, shape (R,)
-        OK 0, REFUSED 1 (the method says that it cannot answer), FAILED 2 (it broke down).
-    reason : int8 array, shape (R,)
-        The place in `REASONS`; 0 where the status is OK.
-    """
-
-    estimate: Floats
-    low: Floats
-    high: Floats
-    pvalue: Floats
-    status: NDArray[np.int8]
-    reason: NDArray[np.int8]
-
-    @classmethod
-    def of(
-        cls,
-        estimate: Floats,
-        *,
-        low: Floats | None = None,
-        high: Floats | None = None,
-        pvalue: Floats | None = None,
-        refused: dict[str, NDArray[np.bool_]] | None = None,
-    ) -> Results:
-        """Put arrays together; the first reason whose mask holds is given for a refusal."""
-        shape = estimate.shape
-        status, reason = np.zeros(shape, np.int8), np.zeros(shape, np.int8)
-        for why, mask in (refused or {}).items():
-            new = mask & (status == OK)
-            status[new], reason[new] = REFUSED, REASONS.index(why)
-        least, most, p = (
-            np.where(status == OK, np.nan if a is None else a, np.nan) for a in (low, high, pvalue)
-        )
-        return cls(estimate, least, most, p, status, reason)
-
-    def __len__(self) -> int:
-        return int(self.estimate.size)
 
 
 def cluster_values(numerator: Floats, denominator: Floats, weights: Floats) -> Floats:
@@ -133,3 +69,14 @@ def t_pvalues(t: Floats, df: Floats, alternative: Alternative) -> Floats:
     tail = {"two-sided": -np.abs(t), "greater": -t, "less": t}[alternative]
     found: Floats = stdtr(df, tail) * (2.0 if alternative == "two-sided" else 1.0)
     return found
+
+
+def means_over_clusters(values: Floats) -> tuple[Integers, Floats]:
+    """Give the number of clusters that have a value, and their mean, in each study.
+
+    Shape (R, G) to (R,) twice; the mean is NaN where no cluster has a value.
+    """
+    here = ~np.isnan(values)
+    n = here.sum(axis=1)
+    total = np.where(here, values, 0.0).sum(axis=1)
+    return n, np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0)
