@@ -265,21 +265,26 @@ def _read(hint: Any, value: object, name: str, where: str) -> Any:
     if _is_document(hint):
         return value if isinstance(value, hint) else hint.from_dict(value, under(where, name))
     if origin in (Union, UnionType):
-        rest = [part for part in parts if part is not NoneType]
-        keys = set(value) if isinstance(value, Mapping) else None
-        for part in rest:
-            if len(rest) == 1 or (keys and _is_document(part) and keys <= set(_about(part)[0])):
-                return None if value is None else _read(part, value, name, where)
-        return value
-    if origin is Pairs and isinstance(value, Mapping):
-        return Pairs((str(k), _read(parts[0], x, f"{name}.{k}", where)) for k, x in value.items())
-    if origin is tuple:
-        if isinstance(value, (list, tuple)):
-            part = parts[0]
-            return tuple(_read(part, x, f"{name}[{k}]", where) for k, x in enumerate(value))
-        if _is_document(parts[0]):
-            raise InputError(name, "a list", repr(value), where=where)
+        part = _chosen([part for part in parts if part is not NoneType], value)
+        return value if value is None or part is None else _read(part, value, name, where)
+    if origin is Pairs or (origin in (dict, Mapping) and _is_document(parts[1])):
+        if isinstance(value, Mapping):
+            read = {str(k): _read(parts[-1], x, f"{name}.{k}", where) for k, x in value.items()}
+            return Pairs(read.items()) if origin is Pairs else read
+        if origin is not Pairs:
+            raise InputError(name, "a table", repr(value), where=where)
+    elif origin is tuple and isinstance(value, (list, tuple)):
+        return tuple(_read(parts[0], x, f"{name}[{k}]", where) for k, x in enumerate(value))
+    elif origin is tuple and _is_document(parts[0]):
+        raise InputError(name, "a list", repr(value), where=where)
     return value
+
+
+def _chosen(kinds: list[Any], value: object) -> Any:
+    """Of several kinds, the first document that has all of the keys."""
+    keys = set(value) if isinstance(value, Mapping) else set()
+    fit = [kind for kind in kinds if _is_document(kind) and keys and keys <= set(_about(kind)[0])]
+    return kinds[0] if len(kinds) == 1 else fit[0] if fit else None
 
 
 def _is_document(hint: Any) -> bool:

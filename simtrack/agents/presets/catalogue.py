@@ -6,32 +6,44 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any, Final
 
-from simtrack.agents.presets.cited import Preset
+from simtrack.agents.agent import Agent
+from simtrack.agents.presets.cited import About, Preset
 from simtrack.agents.presets.gate import B1, gate_preset
 from simtrack.agents.presets.rebind import REBIND, rebind
-from simtrack.agents.presets.stageif import STAGE_PRESETS, stage_assumptions, stage_preset
+from simtrack.agents.presets.stageif import STAGE_PRESETS, stage_about, stage_preset
 from simtrack.agents.presets.statetrack import MODELS, statetrack
 from simtrack.agents.presets.trajectory import (
     TRAJECTORY_PRESETS,
-    trajectory_assumptions,
+    trajectory_about,
     trajectory_preset,
 )
 from simtrack.errors import InputError
 
 __all__ = ["PRESETS", "preset", "preset_agent"]
 
-_BLOCKS: Final[tuple[tuple[str, tuple[str, ...], Callable[[str], Any]], ...]] = (
-    ("stageif", STAGE_PRESETS, stage_preset),
-    ("tau2", TRAJECTORY_PRESETS, trajectory_preset),
-    ("gate", tuple(B1), gate_preset),
-    ("statetrack", tuple(MODELS), statetrack),
-    ("rebind", tuple(REBIND), rebind),
+Made = tuple[Agent, About]
+
+
+def _cited(make: Callable[[str], Preset]) -> Callable[[str], Made]:
+    def both(point: str) -> Made:
+        found = make(point)
+        return found.agent, found.about
+
+    return both
+
+
+_BLOCKS: Final[tuple[tuple[str, tuple[str, ...], Callable[[str], Made]], ...]] = (
+    ("stageif", STAGE_PRESETS, lambda point: (stage_preset(point), stage_about(point))),
+    ("tau2", TRAJECTORY_PRESETS, lambda p: (trajectory_preset(p), trajectory_about(p))),
+    ("gate", tuple(B1), _cited(gate_preset)),
+    ("statetrack", tuple(MODELS), _cited(statetrack)),
+    ("rebind", REBIND, _cited(rebind)),
 )
 #: Names of all presets.
 PRESETS: Final = tuple(f"{block}/{point}" for block, points, _ in _BLOCKS for point in points)
 
 
-def preset_agent(name: str) -> Any:
+def preset_agent(name: str) -> Agent:
     """Which agent stands for this published operating point?
 
     Examples
@@ -39,8 +51,7 @@ def preset_agent(name: str) -> Any:
     >>> type(preset_agent("gate/glm-5.1")).__name__
     'GateAgent'
     """
-    found = _made(name)
-    return found.agent if isinstance(found, Preset) else found
+    return _made(name)[0]
 
 
 def preset(name: str) -> dict[str, Any]:
@@ -51,21 +62,12 @@ def preset(name: str) -> dict[str, Any]:
     >>> preset("rebind/load-grid")["inputs"][0]
     'relapse, load 2: 0.011 (rebind/load_grid.csv, qwen3-8b bare delayed)'
     """
-    found = _made(name)
-    if isinstance(found, Preset):
-        inputs = [f"{i.quantity}: {i.value} ({i.source})" for i in found.inputs]
-        return {"name": name, "agent": found.agent, "inputs": inputs,
-                "assumed": list(found.assumed)}  # fmt: skip
-    block, _, point = name.partition("/")
-    said = (stage_assumptions if block == "stageif" else trajectory_assumptions)(point)
-    told = {
-        kind: [text.removeprefix(f"{kind}: ") for text in said if text.startswith(kind)]
-        for kind in ("input", "assumed")
-    }
-    return {"name": name, "agent": found, "inputs": told["input"], "assumed": told["assumed"]}
+    agent, about = _made(name)
+    return {"name": name, "agent": agent, "inputs": list(about.inputs),
+            "assumed": list(about.assumed)}  # fmt: skip
 
 
-def _made(name: str) -> Any:
+def _made(name: str) -> Made:
     block, _, point = str(name).partition("/")
     for known, points, make in _BLOCKS:
         if block == known and point in points:

@@ -3,43 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Final
 
 from simtrack.agents.gate.agent import GateAgent
-from simtrack.agents.presets.cited import Input, Preset
+from simtrack.agents.presets.cited import Preset, block
 from simtrack.errors import InputError
 
 __all__ = ["B1", "B2_OK", "REPLAYED", "gate_preset", "marker_gate_fit"]
 
-#: Of 72 rollouts under B1: ok, dead end, premature stop, stall (stageif/table20_counts.csv).
-B1: Final = {
-    "deepseek-v4-flash": (18, 41, 0, 13),
-    "deepseek-v4-pro": (25, 5, 0, 42),
-    "glm-5.1": (52, 0, 5, 15),
-    "gpt-4.1": (22, 0, 1, 48),
-    "gpt-4.1-mini": (17, 5, 1, 47),
-    "qwen3.5-122b-a10b": (50, 0, 0, 17),
-    "qwen3.5-35b-a3b": (2, 69, 0, 1),
-    "qwen3.6-27b": (49, 11, 2, 9),
-}
-#: Of 72 rollouts under B2: ok (the same table). Kept out of the presets: it is what they are
-#: judged on.
-B2_OK: Final = {
-    "deepseek-v4-flash": 26,
-    "deepseek-v4-pro": 31,
-    "glm-5.1": 55,
-    "gpt-4.1": 30,
-    "gpt-4.1-mini": 25,
-    "qwen3.5-122b-a10b": 32,
-    "qwen3.5-35b-a3b": 51,
-    "qwen3.6-27b": 60,
-}
+_FOUND: Final = block("gate")
+#: Of 72 rollouts under B1: ok, dead end, premature stop, stall.
+B1: Final[Mapping[str, tuple[int, int, int, int]]] = _FOUND.rows("B1")
+#: Of 72 rollouts under B2: ok. Kept out of the presets: it is what they are judged on.
+B2_OK: Final[Mapping[str, int]] = _FOUND.rows("B2_ok")
 #: Archived rollouts under the model-emitted gate: correct, dead end, premature stop, other; and
-#: correct under the runtime's (stageif/appendix_v_replay.csv).
-REPLAYED: Final = ((114, 62, 8, 152), 164)
-#: Turns that end for want of a response: 3 of 576 rollouts of some 4 turns
-#: (stageif/appendix_x_terminations.csv).
-_TRANSPORT = 3 / 576 / 4
+#: correct under the runtime's.
+REPLAYED: Final = (_FOUND.rows("replayed")["model"], _FOUND.rows("replayed")["runtime"])
+_TURNS = 4  # of a rollout, some
 _BISECTIONS = 200
 
 
@@ -60,29 +41,16 @@ def gate_preset(deployment: str) -> Preset:
     if deployment not in B1:
         raise InputError("deployment", f"one of {', '.join(B1)}", repr(deployment))
     counts = B1[deployment]
+    lost, rollouts = _FOUND.rows("transport")["all"]
+    goes_on = _FOUND.rows("goes_on")
     omit, early, says = marker_gate_fit(*counts)
     agent = GateAgent(
-        (1.0, 1.0, says, says, says), omit, early, transport=_TRANSPORT,
-        resume=[({"gate": "A"}, _GOES_ON[0]), ({}, _GOES_ON[1])],
+        (1.0, 1.0, says, says, says), omit, early, transport=lost / rollouts / _TURNS,
+        resume=[({"gate": "A"}, goes_on["A"]), ({}, goes_on["other"])],
     )  # fmt: skip
-    shown = "{} ok, {} dead end, {} premature, {} stall of 72".format(*counts)
-    inputs = (
-        Input("outcomes under B1", shown, "stageif/table20_counts.csv"),
-        Input("transport under B1", "3 of 576", "stageif/appendix_x_terminations.csv"),
-        Input("ok under A, unmatched and matched", "40.8 %, 81.1 %", "stageif/table19_gates.csv"),
-    )
-    return Preset(deployment, agent, inputs, _ASSUMED)
-
-
-#: Chance to go on when the runtime asks, without and with the authorisation to use defaults: those
-#: at which the eight deployments succeed in 0.408 and 0.811 on average (stageif/table19_gates.csv).
-_GOES_ON: Final = (0.721163, 0.932472)
-_ASSUMED: Final = (
-    "two messages come before the steps; whether a marker is left out does not depend on which",
-    "a deployment says something in place of a step as often with B1's instructions as without",
-    "scenarios do not differ, calls are never rejected, and no rollout meets the turn cap",
-    "going on under A is the same for all deployments",
-)
+    numbers = _FOUND.numbers
+    inputs = (numbers["B1"].input(deployment), numbers["transport"].input(), numbers["A"].input())
+    return Preset(deployment, agent, inputs, _FOUND.about["deployment"].assumed)
 
 
 def marker_gate_fit(ok: int, dead: int, premature: int, stall: int) -> tuple[float, float, float]:

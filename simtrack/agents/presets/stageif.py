@@ -1,15 +1,17 @@
-"""Published numbers of StageIF that the presets stand on, in percent, by table."""
+"""Stage agents at the published operating points of StageIF, and what had to be assumed."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.agents.heterogeneity import logit_mean
+from simtrack.agents.presets.cited import About, block
 from simtrack.agents.stage.agent import StageAgent
 from simtrack.agents.stage.effects import ClusterEffect
 from simtrack.agents.stage.tables import POSITIONS, chain_nodes
@@ -29,84 +31,40 @@ __all__ = [
     "WRONG_VALUE_POINTS",
     "gap_spread",
     "spread_from_interval",
+    "stage_about",
     "stage_assumptions",
     "stage_preset",
 ]
 
 
-#: stageif/table2_theta.csv: adherence at wait, ready, step, done (NEEDS_INFO, READY, POST_OBS,
-#: COMPLETED); baseline arm, both encodings, 478-480 records a cell.
-THETA: dict[str, tuple[float, float, float, float]] = {
-    "deepseek-v4-flash": (31.5, 18.8, 15.6, 66.2),
-    "deepseek-v4-pro": (81.9, 5.8, 14.0, 75.0),
-    "glm-5.1": (62.5, 4.2, 6.7, 59.0),
-    "gpt-5.5": (57.7, 58.2, 34.5, 54.4),
-    "qwen3.5-122b-a10b": (83.5, 0.0, 0.0, 66.2),
-    "qwen3.5-35b-a3b": (21.7, 1.2, 2.9, 97.9),
-    "qwen3.6-27b": (70.2, 0.8, 4.6, 54.6),
-}
-#: stageif/table2_delta.csv: stage gap and its 95 % scenario-cluster bootstrap interval, in points;
-#: 12 clusters.
-DELTA: dict[str, tuple[float, float, float]] = {
-    "deepseek-v4-flash": (-44.3, -61.7, -25.5),
-    "deepseek-v4-pro": (-41.1, -51.6, -29.9),
-    "glm-5.1": (-34.5, -43.3, -25.6),
-    "gpt-5.5": (-4.2, -11.5, 2.6),
-    "qwen3.5-122b-a10b": (-38.4, -49.4, -27.9),
-    "qwen3.5-35b-a3b": (-89.3, -93.8, -83.9),
-    "qwen3.6-27b": (-29.4, -38.6, -21.7),
-}
-#: stageif/table11_metrics.csv: theta_int, theta_term, phi_int, phi_term, emission_int; all arms.
-METRICS: dict[str, tuple[float, float, float, float, float]] = {
-    "deepseek-v4-flash": (16.7, 64.0, 22.8, 64.0, 27.8),
-    "deepseek-v4-pro": (24.1, 65.6, 32.5, 65.6, 34.5),
-    "glm-5.1": (17.3, 60.1, 23.6, 60.1, 28.7),
-    "gpt-5.5": (43.3, 58.4, 48.0, 58.4, 80.2),
-    "qwen3.5-122b-a10b": (28.6, 61.3, 59.5, 61.3, 43.8),
-    "qwen3.5-35b-a3b": (8.2, 97.4, 14.3, 97.7, 11.5),
-    "qwen3.6-27b": (21.1, 54.6, 49.0, 54.6, 33.2),
-}
-#: stageif/table13_false_alarm.csv: pre_tool, post_confirmation, mid_chain, post_done.
-FALSE_ALARM: dict[str, tuple[float, float, float, float]] = {
-    "deepseek-v4-flash": (54.2, 0.0, 0.0, 100.0),
-    "deepseek-v4-pro": (86.7, 0.0, 0.0, 100.0),
-    "glm-5.1": (98.8, 0.0, 0.0, 90.4),
-    "gpt-5.5": (100.0, 0.0, 25.2, 79.9),
-    "qwen3.5-122b-a10b": (49.6, 1.2, 0.0, 100.0),
-    "qwen3.5-35b-a3b": (0.0, 0.0, 0.0, 100.0),
-    "qwen3.6-27b": (41.7, 0.0, 0.0, 100.0),
-}
-#: stageif/text_claims.csv SI115: wrong values in points of all rows, at POST_OBS, over deployments;
-#: below 2 points elsewhere.
-WRONG_VALUE_POINTS = 13.6
-#: stageif/design.csv, mixed model rows: transport failures of 6,720 planned.
-TRANSPORT_LOST = (2, 6720)
-#: stageif/five_arm_mix.csv: omission, divergence, malformed, clean at READY and POST_OBS together.
-FIVE_ARM: dict[str, tuple[float, float, float, float]] = {
-    "baseline": (25.4, 48.1, 10.7, 11.4),
-    "reminder": (16.6, 49.7, 14.4, 14.0),
-}
-#: stageif/text_claims.csv SI261, SI262, SI264, SI265: emission and false completion at POST_OBS.
-BUNDLE: dict[str, tuple[float, float]] = {"control": (30.7, 6.2), "bundle": (75.8, 64.4)}
+Four = tuple[float, float, float, float]
+_FOUND: Final = block("stageif")
+#: Adherence at wait, ready, step, done (NEEDS_INFO, READY, POST_OBS, COMPLETED), in percent.
+THETA: Final[Mapping[str, Four]] = _FOUND.rows("theta")
+#: Stage gap and its 95 % interval, in points.
+DELTA: Final[Mapping[str, tuple[float, float, float]]] = _FOUND.rows("delta")
+#: theta_int, theta_term, phi_int, phi_term, emission_int, in percent.
+METRICS: Final[Mapping[str, tuple[float, float, float, float, float]]] = _FOUND.rows("metrics")
+#: pre_tool, post_confirmation, mid_chain, post_done, in percent.
+FALSE_ALARM: Final[Mapping[str, Four]] = _FOUND.rows("false_alarm")
+#: Wrong values in points of all rows, at POST_OBS, over deployments.
+WRONG_VALUE_POINTS: Final[float] = _FOUND.rows("wrong_value_points")["POST_OBS"]
+#: Transport failures of planned.
+TRANSPORT_LOST: Final[tuple[int, int]] = _FOUND.rows("transport_lost")["all"]
+#: Omission, divergence, malformed, clean at READY and POST_OBS together, in percent.
+FIVE_ARM: Final[Mapping[str, Four]] = _FOUND.rows("five_arm")
+#: Emission and false completion at POST_OBS, in percent.
+BUNDLE: Final[Mapping[str, tuple[float, float]]] = _FOUND.rows("bundle")
+_CONFUSION: Final[Mapping[str, Mapping[str, float]]] = _FOUND.rows("confusion")
+_WRONG_ELSEWHERE: Final[float] = _FOUND.rows("wrong_elsewhere")["all"]
+_CLUSTERS: Final[int] = _FOUND.rows("design")["clusters"]
+_TRIALS: Final[int] = _FOUND.rows("design")["records"]
 
-
-# Stage agents at the published operating points of StageIF, and what had to be assumed.
 #: Deployments of the main study, and two contrasts that are published over deployments only.
 STAGE_PRESETS = (*THETA, "reminder", "withdraw-and-delegate")
 
-_CLUSTERS, _TRIALS = 12, 40  # a scenario's records of a stage: 20 repetitions in two encodings
 _Z = 1.959963984540054
 _LARGEST_SPREAD = 8.0
-#: Of well-formed wrong values; stageif/text_claims.csv SI015-SI018 print 82-90 % for stages passed
-#: and 10-18 % for COMPLETED, on τ²-bench.
-_CONFUSION = {
-    "NEEDS_INFO": {"READY": 1.0},
-    "READY": {"NEEDS_INFO": 1.0},
-    "POST_OBS": {"READY": 0.86, "COMPLETED": 0.14},
-    "COMPLETED": {"POST_OBS": 1.0},
-}
-#: Wrong values among reports that are not CLEAN, away from POST_OBS: keeps them below 2 points.
-_WRONG_ELSEWHERE = 0.1
 
 
 def stage_preset(
@@ -153,34 +111,12 @@ def stage_assumptions(name: str) -> tuple[str, ...]:
     """What went into a preset, from which published table, and what is assumed?"""
     if name not in STAGE_PRESETS:
         raise InputError("preset", f"one of {', '.join(STAGE_PRESETS)}", repr(name))
-    if name == "reminder":
-        return (
-            "input: outcome mix of both arms (stageif/five_arm_mix.csv); wrong values are the rest",
-            "assumed: READY and POST_OBS alike; no report on a tool call; clusters do not differ",
-        )
-    if name == "withdraw-and-delegate":
-        return (
-            "input: emission and false completion (stageif/text_claims.csv SI261-SI265)",
-            "assumed: no tool calls, no malformed report, every wrong value is COMPLETED; clusters "
-            "do not differ",
-        )
-    return (
-        "input: adherence by stage (stageif/table2_theta.csv)",
-        "input: theta_int, phi_int, emission_int, theta_term, phi_term "
-        "(stageif/table11_metrics.csv), which cover all arms: only the mix of failures is taken",
-        "input: false alarms by position (stageif/table13_false_alarm.csv)",
-        "input: width of the interval of the stage gap (stageif/table2_delta.csv); its centre "
-        "follows from the adherences and is a check",
-        "input: 13.6 points of wrong values at POST_OBS (stageif/text_claims.csv SI115), one share "
-        "for all deployments; transport failures 2 of 6,720 (stageif/design.csv)",
-        "assumed: the mix of failures is the same at the three stages before completion; tool "
-        "calls carry no report; a report at completion that fails is malformed; wrong values "
-        "elsewhere are a tenth of reports that are not clean",
-        "assumed: what wrong values name (τ²-bench, stageif/text_claims.csv SI015-SI018), and that "
-        "a false alarm names the stage the task is at",
-        "assumed: level SD and slope SD on COMPLETED are equal: the interval's width gives one "
-        "number; clusters differ in adherence, not in their mix of failures",
-    )
+    return stage_about(name).lines()
+
+
+def stage_about(name: str) -> About:
+    """Give the same as inputs and assumptions."""
+    return _FOUND.about.get(name, _FOUND.about["deployment"])
 
 
 @lru_cache(maxsize=64)

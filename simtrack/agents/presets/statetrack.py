@@ -1,16 +1,13 @@
-"""StateTrack's models as recall agents.
-
-Tables 3, 5 and 6 and the category averages of the text (section 4) fit one set of 79 failures of
-875; Tables 4 and 10 imply 92.2 and cells that 25 probes cannot give. So the turn cells of Table 5
-and the failures of Table 6 are followed, and Tables 4 and 10 are not.
-"""
+"""StateTrack's models as recall agents, and its repairs and ledgers as outcome agents."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
-from simtrack.agents.presets.cited import Input, Preset
+from simtrack.agents.presets.cited import Input, Preset, block
 from simtrack.agents.recall.agent import RecallAgent
 from simtrack.agents.recall.outcomes import OutcomeAgent
 from simtrack.agents.recall.repair import Anchoring, Reinstatement
@@ -27,46 +24,34 @@ __all__ = [
     "statetrack_recovery",
 ]
 
+_FOUND: Final = block("statetrack")
+_NUMBERS: Final = _FOUND.numbers
 #: Turns since the rule in the core benchmark.
-DEPTHS: Final = (3, 5, 7, 10, 12)
-#: Strict joint retention in percent by turn (statetrack/table5_model_turn.csv), then failures of
-#: 125, and those that recalled the rule (statetrack/table6_sic_decomposition.csv).
-MODELS: Final = {
-    "DeepSeek-v4-Flash": ((100.0, 100.0, 100.0, 100.0, 100.0), 0, 0),
-    "GPT-5.4-mini": ((96.0, 100.0, 100.0, 96.0, 100.0), 2, 2),
-    "DeepSeek-v4-Pro": ((92.0, 100.0, 96.0, 96.0, 96.0), 5, 4),
-    "Qwen3.6-Plus": ((92.0, 96.0, 96.0, 96.0, 96.0), 6, 5),
-    "GPT-5.4": ((100.0, 92.0, 92.0, 92.0, 96.0), 7, 6),
-    "Claude-Sonnet-4-6": ((92.0, 92.0, 88.0, 92.0, 88.0), 12, 10),
-    "Gemini-3.1-Pro": ((64.0, 63.0, 63.0, 68.0, 54.0), 47, 43),
+DEPTHS: Final[tuple[int, ...]] = _FOUND.rows("depths")["core"]
+#: Strict joint retention in percent by turn, then failures of 125, and those that recalled it.
+MODELS: Final[dict[str, tuple[tuple[float, ...], int, int]]] = {
+    model: (percent, *reversed(_FOUND.rows("recalled")[model]))
+    for model, percent in _FOUND.rows("retention").items()
 }
-#: Retention in percent at depth 50, of 40 (statetrack/table12_extended_depth.csv).
-_AT_50: Final = {"DeepSeek-v4-Flash": 95.0, "GPT-5.4": 82.5, "Gemini-3.1-Pro": 32.5}
-#: Collapsed probes, fully recovered, recovered at least in part, when the rule is restated
-#: (statetrack/table7_reinstatement.csv: percentages times n_collapsed).
-RECOVERY: Final = {
-    "Gemini-3.1-Pro": (47, 25, 38),
-    "Claude-Sonnet-4-6": (12, 9, 11),
-    "GPT-5.4": (7, 5, 6),
-    "GPT-5.4-mini": (2, 2, 2),
-    "DeepSeek-v4-Pro": (5, 4, 5),
-    "Qwen3.6-Plus": (6, 4, 5),
+_AT_50: Final[Mapping[str, float]] = _FOUND.rows("at_50")
+#: Collapsed probes, fully recovered, recovered at least in part, when the rule is restated.
+RECOVERY: Final[dict[str, tuple[int, int, int]]] = {
+    model: (n, full, partial) for model, (full, partial, n) in _FOUND.rows("recovery").items()
 }
-#: Retention at depth 12 without and with anchoring (statetrack/table14_ssa.csv), and retries per
-#: violation where printed (statetrack/text_claims.csv, ST112 and ST113).
-ANCHORING: Final = {
-    "GPT-5.4": (96.0, 99.2, 0.2),
-    "Claude-Sonnet-4-6": (88.0, 96.0, None),
-    "Gemini-3.1-Pro": (54.0, 78.4, 1.3),
-    "Qwen3.6-Plus": (96.0, 98.4, None),
+#: Retention at depth 12 without and with anchoring, and retries per violation where printed.
+ANCHORING: Final[dict[str, tuple[float, float, float | None]]] = {
+    model: (base, ssa, _FOUND.rows("retries").get(model))
+    for model, (base, ssa) in _FOUND.rows("anchoring").items()
 }
-#: Of 35 answers after a rule was changed: stale, following the change
-#: (statetrack/table18_dynamic.csv; percentages times 35).
-LEDGER_ARMS: Final = {"base": (1, 33), "stale": (26, 7), "updated": (0, 34)}
-#: Shares of what anchoring recovers: prepending, predicates (statetrack/text_claims.csv, ST65 and
-#: ST68); verification is the rest (ST70).
-_PREPEND, _PREDICATES = 0.62, 0.14
-_LAST, _DEEP = 12.0, 50.0
+#: Of 35 answers after a rule was changed: stale, following the change.
+LEDGER_ARMS: Final[dict[str, tuple[int, int]]] = {
+    arm: (stale, clean) for arm, (stale, clean, _) in _FOUND.rows("ledger").items()
+}
+#: Shares of what anchoring recovers: prepending, predicates; verification is the rest.
+_PREPEND, _PREDICATES = (share / 100 for share in _FOUND.rows("stages")["all"][:2])
+_LAST, _DEEP = float(DEPTHS[-1]), float(_FOUND.rows("depths")["extended"])
+#: The tables that a model's preset is made from.
+_TABLES: Final = ("retention", "recalled", "at_50", "recovery", "anchoring", "retries")
 _CERTAIN: Final = 1e-12
 
 
@@ -97,7 +82,7 @@ def statetrack(model: str) -> Preset:
     lines.append(({}, _cells(last, share)))
     recall = sum(lines[-1][1][:2])
     agent = RecallAgent(lines, slope=slope / recall, anchor_depth=_LAST, repairs=_repairs(model))
-    return Preset(model, agent, _inputs(model), _ASSUMED)
+    return Preset(model, agent, _inputs(model), _FOUND.about["model"].assumed)
 
 
 def statetrack_recovery() -> Preset:
@@ -106,12 +91,10 @@ def statetrack_recovery() -> Preset:
         ({"model": model}, Reinstatement(full / n, partial / n).shares)
         for model, (n, full, partial) in RECOVERY.items()
     ]
-    source = "statetrack/table7_reinstatement.csv"
-    inputs = tuple(
-        Input(f"fully, at least in part, of collapsed, {m}", f"{full}, {partial} of {n}", source)
-        for m, (n, full, partial) in RECOVERY.items()
-    )
-    return Preset("recovery", OutcomeAgent("recovery", lines), inputs, _ASSUMED[-1:])
+    about = "fully, at least in part, of collapsed"
+    found = {m: _NUMBERS["recovery"].input(m) for m in RECOVERY}
+    inputs = tuple(replace(x, quantity=f"{about}, {m}") for m, x in found.items())
+    return Preset("recovery", OutcomeAgent("recovery", lines), inputs, _ALIKE)
 
 
 def statetrack_ledger() -> Preset:
@@ -123,19 +106,13 @@ def statetrack_ledger() -> Preset:
         ({"arm": arm}, (stale / 35, clean / 35, (35 - stale - clean) / 35))
         for arm, (stale, clean) in LEDGER_ARMS.items()
     ]
-    inputs = tuple(
-        Input(f"stale, updated or clean, {arm}", f"{stale}, {clean} of 35",
-              "statetrack/table18_dynamic.csv")
-        for arm, (stale, clean) in LEDGER_ARMS.items()
-    )  # fmt: skip
-    return Preset("ledger", OutcomeAgent("ledger", lines), inputs, _ASSUMED[-1:])
+    numbers = _NUMBERS["ledger"]
+    inputs = tuple(numbers.input(arm) for arm in LEDGER_ARMS)
+    return Preset("ledger", OutcomeAgent("ledger", lines), inputs, _ALIKE)
 
 
-_ASSUMED: Final = (
-    "recall where the rule was kept: it was asked after failures only, so R0B1 = 0",
-    "beyond turn 12 compliance falls in a straight line to depth 50; recall does not",
-    "scenarios do not differ: no published number says how much they do",
-)
+#: All that is assumed of the tables of outcomes: scenarios do not differ.
+_ALIKE: Final = _FOUND.about["model"].assumed[-1:]
 
 
 def _cells(retention: float, recalled: float) -> tuple[float, float, float, float]:
@@ -174,31 +151,8 @@ def _root(again: float, retries: float) -> float:
 
 
 def _inputs(model: str) -> tuple[Input, ...]:
-    percent, failures, recalled = MODELS[model]
-    cells = " ".join(map(str, percent))
-    found = [
-        Input("retention by turn 3 5 7 10 12, %", cells, "statetrack/table5_model_turn.csv"),
-        Input(
-            "failures that recall the rule", f"{recalled} of {failures}",
-            "statetrack/table6_sic_decomposition.csv",
-        ),
-    ]  # fmt: skip
-    if model in _AT_50:
-        source = "statetrack/table12_extended_depth.csv"
-        found.append(Input("retention at depth 50, %", f"{_AT_50[model]}", source))
-    if model in RECOVERY:
-        n, full, partial = RECOVERY[model]
-        found.append(
-            Input("recovered fully, at least in part, of collapsed", f"{full}, {partial} of {n}",
-                  "statetrack/table7_reinstatement.csv")
-        )  # fmt: skip
+    found = [_NUMBERS[name].input(model) for name in _TABLES if model in _NUMBERS[name].rows]
     if model in ANCHORING:
-        base, ssa, retries = ANCHORING[model]
-        source = "statetrack/table14_ssa.csv"
-        found.append(Input("retention at 12, base and SSA, %", f"{base}, {ssa}", source))
-        shares = "statetrack/text_claims.csv, ST65, ST68, ST70"
-        found.append(Input("shares of the stages, %", "62, 14, 24", shares))
-        if retries is not None:
-            source = "statetrack/text_claims.csv, ST112, ST113"
-            found.append(Input("retries per violation", f"{retries}", source))
+        place = 1 + found.index(_NUMBERS["anchoring"].input(model))
+        found.insert(place, _NUMBERS["stages"].input())
     return tuple(found)
