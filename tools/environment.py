@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 #: What the conda channel calls otherwise than the package index.
 CONDA_NAMES = {"build": "python-build"}
 #: What only the Python package index has.
-INDEX_ONLY = {"typst"}
+INDEX_ONLY = {"google-re2", "typst"}
 
 
 def environment() -> str:

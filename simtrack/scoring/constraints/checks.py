@@ -1,8 +1,8 @@
 """Does a text keep a rule that a program can check? Checkers as data: a kind and its settings.
 
 Kinds, by file: counts (`words`, `characters`, `sentences`, `lines`, `paragraphs`, `items`,
-`stated_words`), words (`required`, `forbidden`, `starts_with`, `ends_with`, `case`), `json`,
-numbers (`number`, `amounts`), `regex`, and what is made of others: `all`, `any`, `not`. A checker
+`stated_words`), words (`required`, `forbidden`, `starts_with`, `ends_with`, `case`, `regex`),
+`json`, numbers (`number`, `amounts`), and what is made of others: `all`, `any`, `not`. A checker
 sees the text alone and gives a verdict with its reason. `sentences` is approximate, all others are
 exact by the rule that their kind states.
 """
@@ -16,10 +16,9 @@ from typing import Any
 
 from simtrack.errors import InputError
 from simtrack.scoring.constraints.numbers import NUMBERS
-from simtrack.scoring.constraints.patterns import REGEX
 from simtrack.scoring.constraints.structure import COUNTS, JSON
 from simtrack.scoring.constraints.text import Check, Kind, Verdict
-from simtrack.scoring.constraints.words import WORDS
+from simtrack.scoring.constraints.words import REGEX, WORDS
 from simtrack.scoring.protocol_file import only_keys
 
 __all__ = ["CONSTRAINT_KINDS", "Constraint", "Verdict"]

@@ -1,4 +1,4 @@
-"""Checkers of wording: required and forbidden words, beginnings and ends, casing."""
+"""Checkers of wording: required and forbidden words, beginnings and ends, casing, patterns."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
+from simtrack.errors import InputError
 from simtrack.scoring.constraints.text import (
     Check,
     Kind,
@@ -20,11 +21,13 @@ from simtrack.scoring.constraints.text import (
     words,
 )
 from simtrack.scoring.protocol_file import flag
+from simtrack.scoring.protocol_file import text as text_of
 
-__all__ = ["WORDS", "folded"]
+__all__ = ["REGEX", "WORDS", "Pattern", "folded"]
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "“": '"', "”": '"'})
 _CASES = ("ignore", "match")
+_PATTERN_MAX_CHARACTERS = 2000
 
 
 def folded(text: str, case: str) -> str:
@@ -163,6 +166,76 @@ def _is_wordy(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
+class Pattern:
+    r"""Is there a match of this pattern, anywhere or of the whole text?
+
+    Patterns are those of RE2, which takes time that grows with the text alone, so that none can
+    run away. They are Python's but for what needs backtracking (backreferences, lookarounds), for
+    \d, \w, \s and \b, which mean ASCII (\pL is a letter, \p{Nd} a digit of any script), and for $,
+    which is the very end of the text unless there is (?m).
+
+    Parameters
+    ----------
+    pattern : str
+    flags : str
+        Of "i" (case is ignored), "m" (^ and $ at every line), "s" (. takes line ends too).
+
+    Examples
+    --------
+    >>> evil = Pattern("(a+)+$")
+    >>> evil.search("a" * 5000 + "b"), evil.full("aaa")
+    (False, True)
+    """
+
+    def __init__(self, pattern: str, flags: str = "") -> None:
+        import re2
+
+        if len(pattern) > _PATTERN_MAX_CHARACTERS:
+            rule = f"at most {_PATTERN_MAX_CHARACTERS} characters"
+            raise InputError("pattern", rule, len(pattern))
+        options = re2.Options()
+        options.log_errors = False
+        try:
+            found = re2.compile((f"(?{flags})" if flags else "") + pattern, options)
+        except (re2.error, UnicodeError) as error:
+            why = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error)
+            rule = "a regular expression without backreferences and lookarounds"
+            raise InputError("pattern", rule, f"{quoted(pattern)}: {why}") from None
+        self._search, self._full = found.search, found.fullmatch
+
+    def search(self, text: str) -> bool:
+        """Say whether the pattern matches anywhere."""
+        return self._search(_encodable(text)) is not None
+
+    def full(self, text: str) -> bool:
+        """Say whether the pattern matches the text as a whole."""
+        return self._full(_encodable(text)) is not None
+
+
+def _encodable(text: str) -> str:
+    """Put a question mark for every half of a surrogate pair, which no UTF-8 can say."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _regex(settings: Settings, where: str) -> Check:
+    if "pattern" not in settings:
+        raise InputError("pattern", "a regular expression", where=where)
+    given = text_of(settings, "pattern", "", where)
+    mode = one_of(settings, "mode", ("search", "full", "absent"), where)
+    flags = "i" if one_of(settings, "case", ("match", "ignore"), where) == "ignore" else ""
+    flags += "m" if flag(settings, "multiline", False, where) else ""
+    flags += "s" if flag(settings, "dotall", False, where) else ""
+    pattern = Pattern(given, flags)
+    shown = quoted(given)
+
+    def check(text: str) -> Verdict:
+        plain = unified(text)
+        found = pattern.full(plain.strip()) if mode == "full" else pattern.search(plain)
+        return Verdict(found != (mode == "absent"), f"{'a' if found else 'no'} match of {shown}")
+
+    return check
+
+
 def _kind(make: Any, keys: str, about: str) -> Kind:
     return Kind(tuple(keys.split()), about, make)
 
@@ -190,4 +263,12 @@ WORDS: Mapping[str, Kind] = {
     "case": _kind(_case, "style code",
                   'style = "lower", "upper" or "capitalised" (no word begins small). Letters '
                   'without case break none; code = "keep" or "skip".'),
+}  # fmt: skip
+#: A kind of its own, as it stands behind the others.
+REGEX: Mapping[str, Kind] = {
+    "regex": _kind(_regex, "pattern mode case multiline dotall",
+                   "A pattern of RE2: Python's without backreferences and lookarounds; \\d, \\w, "
+                   '\\s and \\b mean ASCII; mode = "search" (default), "full" (the reply without '
+                   'blanks around it) or "absent"; case = "match" (default) or "ignore"; '
+                   "multiline: ^ and $ at every line; dotall: . takes line ends too."),
 }  # fmt: skip
