@@ -14,6 +14,7 @@ from simtrack.answer import Answer
 from simtrack.counts import Totals
 from simtrack.errors import InputError
 from simtrack.inference.numerics.special import t_critical
+from simtrack.inference.numerics.ties import TIE_TOLERANCE, typical_scores, whole_sums
 from simtrack.method import Ask, Layout, Method
 from simtrack.note import Note
 from simtrack.options import Computation, Guarantee
@@ -28,6 +29,7 @@ __all__ = [
     "contrast_t",
     "contrast_table",
     "paired_clusters",
+    "weighted_ratios",
 ]
 
 
@@ -41,8 +43,9 @@ class ClusterContrasts:
 
     Attributes
     ----------
-    values : tuple of Fraction, or of float where numerators are no whole numbers
-        Σ weight · numerator / denominator over the terms, one a cluster.
+    values : tuple of Fraction, or of float where scores are no decimals
+        Σ weight · numerator / denominator over the terms, one a cluster; 0 where only rounding
+        would make it differ from 0.
     clusters : tuple of str
         The clusters of `values`.
     left_out : int
@@ -99,8 +102,8 @@ def cluster_contrasts(totals: Totals, weights: ArrayLike | None = None) -> Clust
     left_out = int(((bottom > 0).any(axis=1) & ~here).sum())
     if not here.any():
         raise InputError("totals", "of at least one cluster that has all terms", "none")
-    top, bottom = totals.numerator[here][:, used], bottom[here]
-    values = _exact(top, bottom, [wanted[c] for c in used])
+    top, square = totals.numerator[here][:, used], totals.square[here][:, used]
+    values = weighted_ratios(top, bottom[here], square, [wanted[c] for c in used])
     labels = tuple(totals.clusters[g] for g in np.flatnonzero(here))
     notes = (f"clusters left out, which lack a term: {left_out}",) if left_out else ()
     return ClusterContrasts(values, labels, left_out, _skewness(values), notes)
@@ -192,17 +195,40 @@ def _weights(weights: ArrayLike | None, terms: int) -> list[Fraction | float]:
     return [s if float(s) == w else w for s, w in zip(simple, found.tolist(), strict=True)]
 
 
-def _exact(
-    top: NDArray[np.float64], bottom: NDArray[np.float64], weights: list[Fraction | float]
+def weighted_ratios(
+    top: NDArray[np.float64],
+    bottom: NDArray[np.float64],
+    square: NDArray[np.float64],
+    weights: Sequence[Fraction | float],
 ) -> tuple[Fraction, ...] | tuple[float, ...]:
-    whole = all((part == np.rint(part)).all() for part in (top, bottom))
-    if not whole or any(isinstance(w, float) for w in weights):
+    """Give Σ weight · top / bottom of each row, so that what is equal is equal.
+
+    Sums of decimals are read as such, and give fractions. Of other scores a row within 1e-12 of
+    Σ |weight| · typical score is 0: a share of the scores, as the difference may be all rounding.
+
+    Parameters
+    ----------
+    top, bottom, square : float64 arrays, shape (rows, terms)
+        Σ score, trials (above 0) and Σ score².
+
+    Examples
+    --------
+    >>> tenths = np.array([[0.1 + 0.2, 0.3]]), np.array([[2.0, 2.0]]), np.array([[0.05, 0.045]])
+    >>> weighted_ratios(*tenths, [1, -1])
+    (Fraction(0, 1),)
+    """
+    found = None if (bottom != np.rint(bottom)).any() else whole_sums(top, bottom, square)
+    if found is None or any(isinstance(w, float) for w in weights):
+        sizes = np.abs([float(w) for w in weights]) * typical_scores(bottom, square)
         terms = np.array([float(w) for w in weights]) * (top / bottom)
-        return tuple(math.fsum(row) for row in terms.tolist())
-    exact = [Fraction(w) for w in weights]
+        sums = [math.fsum(row) for row in terms.tolist()]
+        slack = (TIE_TOLERANCE * sizes.sum(axis=1)).tolist()
+        return tuple(0.0 if abs(v) <= s else v for v, s in zip(sums, slack, strict=True))
+    whole, scale = found
+    shares = [Fraction(w) / scale for w in weights]
     return tuple(
-        sum((w * Fraction(int(a), int(n)) for w, a, n in zip(exact, x, m, strict=True)), Fraction())
-        for x, m in zip(top.tolist(), bottom.tolist(), strict=True)
+        sum((w * Fraction(a, int(n)) for w, a, n in zip(shares, x, m, strict=True)), Fraction())
+        for x, m in zip(whole.tolist(), bottom.tolist(), strict=True)
     )
 
 

@@ -250,7 +250,7 @@ def test_many_reals_are_bounded_without_chance():
     whole = rng.integers(-900, 1400, 60).tolist()
     exact = float(sign_flip(whole).exact)  # integers: counted by convolution
     found = sign_flip([x * math.pi for x in whole])  # the same signs, as reals
-    assert found.route == "lattice-bounds"
+    assert found.route == "inversion"
     assert found.guarantee == "finite-sample"
     assert exact <= found.pvalue <= exact * 1.01
     for alternative in ("greater", "less"):

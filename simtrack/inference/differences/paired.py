@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.counts import Totals
 from simtrack.errors import InputError
-from simtrack.inference.contrasts import paired_clusters
+from simtrack.inference.contrasts import paired_clusters, weighted_ratios
 from simtrack.inference.exact.signflip import SignFlip, sign_flip
 from simtrack.inference.numerics.special import t_cdf, t_critical
+from simtrack.inference.numerics.ties import TIE_TOLERANCE, typical_scores
 from simtrack.inference.rates.clustered import clustered_rates
 from simtrack.options import Computation, Guarantee
 from simtrack.validate import open_unit
 
 __all__ = ["PairedDifference", "paired_difference"]
 
-_ROUNDING = 1e-12
 Floats = NDArray[np.float64]
 
 
@@ -127,13 +126,15 @@ def paired_difference(
             *counts, *none, None, level, *none, None, *none, 0.0, (*notes, "no paired cluster")
         )
     rates = top / bottom
-    exact = _exact_differences(top, bottom)
-    gaps = rates[:, 0] - rates[:, 1]
-    test = sign_flip(exact if exact is not None else gaps)
+    differences = weighted_ratios(top, bottom, square, [1, -1])
+    gaps = np.array([float(d) for d in differences])
+    test = sign_flip(differences)
     if pairs.imbalance > 0.0:
         test = replace(test, guarantee="asymptotic")
     means = rates.sum(axis=0) / counts[0]
-    se, low, high, p, more = _t_interval(gaps, test.statistic, level, bounded)
+    se, low, high, p, more = _t_interval(
+        gaps, typical_scores(bottom, square), test.statistic, level, bounded
+    )
     pooled, pooled_se = _pooled(top, bottom)
     return PairedDifference(
         *counts,
@@ -154,22 +155,8 @@ def paired_difference(
     )
 
 
-def _exact_differences(
-    top: Floats,
-    bottom: Floats,
-) -> list[Fraction] | None:
-    """Give the differences as fractions where numerators and denominators are whole numbers."""
-    parts = np.concatenate([top, bottom], axis=1)
-    if not (parts == np.rint(parts)).all() or np.abs(parts).max() > 2**53:
-        return None
-    return [
-        Fraction(int(a), int(m)) - Fraction(int(b), int(n))
-        for (a, b), (m, n) in zip(top.tolist(), bottom.tolist(), strict=True)
-    ]
-
-
 def _t_interval(
-    gaps: Floats, mean: float, level: float, bounded: bool
+    gaps: Floats, scores: Floats, mean: float, level: float, bounded: bool
 ) -> tuple[float | None, float | None, float | None, float | None, tuple[str, ...]]:
     """Give standard error, low, high, p and notes."""
     g = gaps.size
@@ -177,7 +164,7 @@ def _t_interval(
         return None, None, None, None, ("one paired cluster: no standard error, no interval",)
     centred = gaps - mean
     ss = float((centred * centred).sum())
-    if ss <= (_ROUNDING**2) * max(float((gaps * gaps).sum()), 1e-300):
+    if ss <= TIE_TOLERANCE**2 * float((scores * scores).sum()):
         note = f"all {g} cluster differences equal {mean:g}: no interval, its width would be 0"
         return 0.0, None, None, None, (note,)
     se = (ss / (g - 1) / g) ** 0.5

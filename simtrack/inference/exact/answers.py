@@ -53,7 +53,7 @@ def with_p(
     refused : str, optional
         Why there is no p, if that is not for their number.
     """
-    least = ask.sides / 2.0**of
+    least = ask.sides * 0.5**of
     if refused is None and least > ask.alpha:
         refused = f"{of} {what} can give no p below {least:.3g}, above {ask.alpha:g}"
     few = () if refused else few_differ(live, of, what, ask.sides, ask.alpha)

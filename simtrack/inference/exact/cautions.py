@@ -34,7 +34,7 @@ def refusal(
     >>> refusal(4, 0.0, 0.05)
     '4 clusters can give no p below 0.125, above 0.05'
     """
-    floor = (2.0 if alternative == "two-sided" else 1.0) / 2.0**clusters
+    floor = (2.0 if alternative == "two-sided" else 1.0) * 0.5**clusters
     if floor > alpha:
         return f"{clusters} clusters can give no p below {floor:.3g}, above {alpha:g}"
     if imbalance > MOST_IMBALANCE:
@@ -63,7 +63,7 @@ def symmetry_cautions(imbalance: float, factor: str) -> Iterator[Note]:
 
 def few_differ(live: int, of: int, what: str, sides: int, alpha: float) -> tuple[Note, ...]:
     """Say that what was seen left the test no way to reject, though the design had one."""
-    floor = min(1.0, sides / 2.0**live)
+    floor = min(1.0, sides * 0.5**live)
     if live == 0 or floor <= alpha:
         return ()
     text = f"{live} of {of} {what} differ at all: no p below {floor:.3g} was possible"

@@ -6,13 +6,15 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import ClassVar
 
+from simtrack.inference.numerics.special import beta_cdf
+from simtrack.inference.numerics.ties import as_pvalue
 from simtrack.options import Alternative, Computation, Guarantee
 from simtrack.validate import decimal_fraction, open_unit
 
-__all__ = ["ExactTest", "fair_coin_tail", "sides_of", "too_high_floor"]
+__all__ = ["MOST_COINS", "ExactTest", "fair_coin_tail", "sides_of", "too_high_floor"]
 
-#: Up to here the tail of fair coins is an exact fraction (30 ms); beyond it the incomplete beta.
-_MOST_EXACT = 20_000
+#: A p-value over 2^n is given as a fraction up to this n, and nobody reads 300 digits more.
+MOST_COINS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -27,7 +29,8 @@ class ExactTest:
         "two-sided", "greater" or "less".
     pvalue : float, in (0, 1]
     exact : Fraction or None
-        The p-value as a fraction; None by Monte Carlo or by a closed form in floats.
+        The p-value as a fraction; None by Monte Carlo, by a closed form in floats, or over more
+        than 2^1000.
     floor : Fraction
         The smallest p-value that a test of these sizes can give.
     mcse, n_resamples, seed
@@ -93,7 +96,8 @@ def fair_coin_tail(heads: int, tosses: int) -> tuple[Fraction | None, float]:
     Returns
     -------
     Fraction or None, float
-        None beyond 20,000 tosses, where the float is an incomplete beta function.
+        None beyond 1,000 tosses, where the float is an incomplete beta function, right to 1e-12 of
+        itself; below 1e-300 it is given as 1e-300.
 
     Examples
     --------
@@ -103,10 +107,8 @@ def fair_coin_tail(heads: int, tosses: int) -> tuple[Fraction | None, float]:
     if heads < 0 or heads >= tosses:
         whole = Fraction(int(heads >= 0))
         return whole, float(whole)
-    if tosses > _MOST_EXACT:
-        from simtrack.inference.numerics.special import beta_cdf
-
-        return None, beta_cdf(0.5, tosses - heads, heads + 1)
+    if tosses > MOST_COINS:
+        return None, as_pvalue(beta_cdf(0.5, tosses - heads, heads + 1))
     ways = term = 1
     for k in range(heads):
         term = term * (tosses - k) // (k + 1)

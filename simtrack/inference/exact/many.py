@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from simtrack.errors import InputError
 from simtrack.inference.exact.cautions import MOST_IMBALANCE
+from simtrack.inference.exact.exact_test import fair_coin_tail
 from simtrack.inference.exact.signflip import sign_flip, sign_flip_bounds
 from simtrack.inference.studies import cluster_values, means_over_clusters, whole_values
 from simtrack.method import Ask
@@ -29,7 +30,7 @@ Floats = NDArray[np.float64]
 Masks = dict[str, NDArray[np.bool_]]
 _ROUNDING = 1e-12
 #: Up to so many reals all sign patterns are counted; of more, coarse bounds come first.
-_LISTED, _STEPS = 20, (1 << 12, 1 << 15, 1 << 18)
+_LISTED, _WIDTHS = 20, (2.0**-3, 2.0**-6, 2.0**-9)
 #: More assignments of labels than this are counted study by study.
 _MOST_LISTED = 20_000
 _CELLS_AT_ONCE = 2_000_000
@@ -108,27 +109,22 @@ def fair_coin_pvalues(up: NDArray[Any], down: NDArray[Any], alternative: Alterna
     low = {"two-sided": np.minimum(up, down), "greater": down, "less": up}[alternative]
     sides = 2.0 if alternative == "two-sided" else 1.0
     pairs, which = np.unique(np.stack([low, up + down], axis=1), axis=0, return_inverse=True)
-    table = np.array([_binomial_tail(int(k), int(m)) for k, m in pairs], dtype=np.float64)
+    table = np.array([fair_coin_tail(int(k), int(m))[1] for k, m in pairs], dtype=np.float64)
     found: Floats = np.minimum(1.0, sides * table)[which.ravel()]
     return found
-
-
-def _binomial_tail(most: int, tosses: int) -> float:
-    """P(at most so many heads), exactly rounded."""
-    return sum(math.comb(tosses, k) for k in range(most + 1)) / (1 << tosses)
 
 
 def _one_by_one(values: Floats, alternative: Alternative, alpha: float) -> Floats:
     """Give p-values of studies of many reals: exact, or an upper bound on the exact one's side.
 
-    A coarse lattice gives bounds of p that mostly lie on one side of alpha; only where they do not
-    is it made finer, and at last `sign_flip` is asked.
+    Wide bounds of p mostly lie on one side of alpha; only where they do not are they made closer,
+    and at last `sign_flip` is asked.
     """
     found = np.full(len(values), np.nan)
     for r, row in enumerate(values):
         live = row[~np.isnan(row)]
-        for steps in _STEPS if np.count_nonzero(live) > _LISTED else ():
-            low, high = sign_flip_bounds(live[live != 0.0].tolist(), alternative, steps)
+        for width in _WIDTHS if np.count_nonzero(live) > _LISTED else ():
+            low, high = sign_flip_bounds(live[live != 0.0].tolist(), alternative, width)
             if high <= alpha or low > alpha:
                 found[r] = high
                 break

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simtrack.errors import InputError
 from simtrack.inference.exact.exact_test import sides_of, too_high_floor
-from simtrack.inference.exact.signflip_law import TIE_TOLERANCE
+from simtrack.inference.numerics.ties import TIE_TOLERANCE
 from simtrack.method import Method
 from simtrack.options import Alternative, Computation, Guarantee, choice
 from simtrack.validate import integer, open_unit

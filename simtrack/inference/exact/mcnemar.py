@@ -14,6 +14,7 @@ from simtrack.counts import Totals
 from simtrack.errors import InputError
 from simtrack.inference.exact.exact_test import ExactTest, fair_coin_tail, sides_of
 from simtrack.inference.exact.signflip import SignFlip, sign_flip
+from simtrack.inference.numerics.ties import as_pvalue
 from simtrack.note import Note
 from simtrack.options import Alternative, choice
 from simtrack.validate import integer
@@ -216,7 +217,7 @@ def _of_counts(
         if exact is not None and tail is not None and below is not None:
             exact -= Fraction(ends, 2) * (tail - below)
             pvalue = float(exact)
-        floor /= 2
+        pvalue, floor = as_pvalue(pvalue), floor / 2
     if n == 0:
         notes = (*notes, "no discordant pair: there is nothing to test")
     return McNemar(

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.errors import InputError
-from simtrack.inference.exact.signflip_law import TIE_TOLERANCE, as_integers
+from simtrack.inference.exact.signflip_law import as_integers, mean_of
+from simtrack.inference.numerics.ties import TIE_TOLERANCE
 
 __all__ = [
     "Group",
@@ -208,13 +209,6 @@ def subset_sums(values: Floats) -> list[Floats]:
     return np.split(sums[order], cuts)
 
 
-def mean_as_fraction(values: Sequence[int | float | Fraction]) -> Fraction | float:
-    """Give the mean, exact where no value is a float."""
-    if any(isinstance(v, float) for v in values):
-        return math.fsum(map(float, values)) / len(values)
-    return Fraction(sum(Fraction(v) for v in values), 1) / len(values)
-
-
 # Two groups of clusters, in strata, coded so that their assignments can be counted.
 Value: TypeAlias = int | float | Fraction
 #: The values of the first and of the second group in one stratum.
@@ -252,7 +246,7 @@ def stratum_weights(groups: list[Group], statistic: PermutationStatistic) -> lis
 
 def weighted_difference(groups: list[Group], weights: list[Fraction]) -> Fraction | float:
     """Give the weighted mean over strata of first minus second, exact where no value is a float."""
-    gaps = [mean_as_fraction(a) - mean_as_fraction(b) for a, b in groups]
+    gaps = [mean_of(a) - mean_of(b) for a, b in groups]
     if any(isinstance(gap, float) for gap in gaps):
         return math.fsum(float(w) * float(gap) for w, gap in zip(weights, gaps, strict=True))
     return sum((w * gap for w, gap in zip(weights, gaps, strict=True)), Fraction(0))

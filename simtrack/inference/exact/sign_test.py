@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from simtrack.inference.exact.exact_test import ExactTest, fair_coin_tail, sides_of
+from simtrack.inference.exact.exact_test import MOST_COINS, ExactTest, fair_coin_tail, sides_of
 from simtrack.inference.exact.signflip import Reals, checked_differences
 from simtrack.inference.exact.signflip_interval import InvertedInterval
+from simtrack.inference.exact.signflip_law import is_typed
+from simtrack.inference.numerics.ties import TIE_TOLERANCE
 from simtrack.options import Alternative, choice
 from simtrack.validate import decimal_fraction, integer, open_unit
 
 __all__ = ["MedianInterval", "SignTest", "sign_test", "sign_test_counts", "sign_test_interval"]
-
-#: A difference below this share of the largest one is a tie that rounding has moved off 0.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -57,7 +56,9 @@ def sign_test(
     """Do more of these differences lie above 0 than a fair coin would put there?
 
     It looks at directions alone, so it asks for no symmetry; it speaks of the median, not of the
-    mean. Differences within 1e-12 of the largest one are ties.
+    mean. Whole numbers, Fractions and short decimals are compared exactly; a real within 1e-12 of
+    the largest one is a tie. What rounding left of equal scores is known where the scores are
+    (`cluster_contrasts`), not here.
 
     Raises
     ------
@@ -74,10 +75,11 @@ def sign_test(
     SignTest(p=0.375, 4 up and 1 down)
     """
     values = checked_differences(differences)
-    slack = _ROUNDING * max(abs(float(v)) for v in values)
-    exact = all(not isinstance(v, float) for v in values)
-    up = sum(1 for v in values if v > (0 if exact else slack))
-    down = sum(1 for v in values if v < (0 if exact else -slack))
+    slack = 0.0
+    if any(isinstance(v, float) and not is_typed(v) for v in values):
+        slack = TIE_TOLERANCE * max(abs(float(v)) for v in values)
+    up = sum(1 for v in values if v > slack)
+    down = sum(1 for v in values if v < -slack)
     return sign_test_counts(up, down, len(values) - up - down, alternative=alternative)
 
 
@@ -137,19 +139,36 @@ def sign_test_interval(
     open_unit("level", level)
     values = sorted(checked_differences(differences))
     g, tail = len(values), (1 - decimal_fraction("level", level)) / 2
-    rank = 0
-    while rank < (g + 1) // 2 and _below(rank + 1, g) <= tail:
-        rank += 1
-    attained = 1 - 2 * _below(rank, g)
+    rank, below = _rank(tail, g)
+    attained = 1 - 2 * below
     if rank == 0:
-        widest = float(1 - 2 * _below(1, g))
+        widest = float(1 - 2 * Fraction(1, 1 << g))
         note = f"{g} differences have no interval at {level:g}: the widest has {widest:g}"
         return MedianInterval(None, None, level, attained, 0, g, "closed-form", (note,))
     low, high = float(values[rank - 1]), float(values[g - rank])
-    return MedianInterval(low, high, level, attained, rank, g, "closed-form")
+    notes: tuple[str, ...] = ()
+    if low == high:
+        same = sum(1 for v in values if v == values[rank - 1])
+        notes = (
+            f"{same} of {g} differences are {low:g}: the interval of their median is one point",
+        )
+    return MedianInterval(low, high, level, attained, rank, g, "closed-form", notes)
 
 
-def _below(rank: int, g: int) -> Fraction:
-    """Give P(Binomial(g, 1/2) < rank)."""
-    tail, number = fair_coin_tail(rank - 1, g)
-    return Fraction(number) if tail is None else tail
+def _rank(tail: Fraction, g: int) -> tuple[int, Fraction]:
+    """Give the largest r with P(Binomial(g, 1/2) < r) at most `tail`, and that probability."""
+    if g <= MOST_COINS:
+        rank, ways, term = 0, 0, 1
+        while (ways + term) * tail.denominator <= tail.numerator << g:
+            ways += term
+            term = term * (g - rank) // (rank + 1)
+            rank += 1
+        return rank, Fraction(ways, 1 << g)
+    low, high = 0, g // 2  # P(< low) <= tail < P(< high + 1)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fair_coin_tail(middle - 1, g)[1] <= tail:
+            low = middle
+        else:
+            high = middle - 1
+    return low, Fraction(fair_coin_tail(low - 1, g)[1])

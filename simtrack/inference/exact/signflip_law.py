@@ -1,49 +1,59 @@
-"""How many sign assignments reach a sum: by lists, by halves or on a lattice."""
+"""How many sign assignments reach a sum: by convolution, by lists, by halves or within bounds."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simtrack.errors import InputError
+from simtrack.inference.exact.exact_test import MOST_COINS
+from simtrack.inference.numerics.ties import TIE_TOLERANCE
 from simtrack.options import Alternative, choice
 
 __all__ = [
-    "LATTICE",
+    "FINE",
     "MOST_LISTED",
-    "TIE_TOLERANCE",
+    "SIDES",
     "Route",
     "as_integers",
-    "bounds_on_lattice",
     "choose_route",
     "count_by_convolution",
     "count_by_lists",
+    "is_counted",
     "is_typed",
+    "mean_of",
     "sign_flip_pvalues",
+    "tail_bounds",
 ]
 
 
-Route = Literal["convolution", "enumeration", "meet-in-the-middle", "lattice-bounds", "monte-carlo"]
+Route = Literal["convolution", "enumeration", "meet-in-the-middle", "inversion", "monte-carlo"]
 
-#: Sums of reals closer than this share of Σ|d| are ties: rounding is about 1e-16 a term.
-TIE_TOLERANCE = 1e-12
 #: Half of this many differences have 2^22 subset sums, which are sorted in half a second.
 MOST_LISTED = 44
-#: Steps of the lattice that sums of more reals are rounded to.
-LATTICE = 1 << 20
-#: Relative rounding of a convolution of positive doubles, with room to spare.
-_SUMMED = 1e-11
+#: Beyond 2^61 whole numbers are listed as Python integers: 2^12 of either half.
+_MOST_LISTED_LARGE = 24
+#: How far sums of more reals are smeared, in their standard deviations: a fifth of a second.
+FINE: Final = 2.0**-10
+#: A kernel of 24 uniform variables, and the share of it that truncation leaves out.
+_ORDER, _CUT_OFF = 24, 1e-15
+#: Beyond so many standard deviations lies at most 2 exp(-45) of a sum of signs (Hoeffding).
+_REACH = 9.5
 #: Up to here all subsets are listed, beyond it those of two halves.
 _ENUMERATED = 16
-#: The polynomial of the convolution may take this many bits (16 MB).
-_MOST_BITS = 1 << 27
+#: The polynomial of the convolution may take this many bits (16 MB), and this long in ns.
+_MOST_BITS, _MOST_NS = 1 << 27, 1e9
+#: Additions of doubles in a convolution: two seconds.
+_MOST_STEPS = 2e9
 #: Decimals with a larger denominator were computed, not typed.
 _MOST_DENOMINATOR = 10**9
+#: Fractions are added up exactly over a common denominator of up to so much.
+_MOST_COMMON = 10**60
 #: A float with more digits in its shortest decimal was computed, however large it is.
 _MOST_DIGITS = 15
 #: Doubled sums must stay within int64 when they are listed.
@@ -79,7 +89,25 @@ def as_integers(values: Sequence[int | float | Fraction]) -> list[int] | None:
     whole = [int(value * common) for value in exact]
     factor = math.gcd(*whole) or 1
     whole = [value // factor for value in whole]
-    return whole if sum(map(abs, whole)) < _MOST_TOTAL else None
+    return whole
+
+
+def mean_of(values: Sequence[int | float | Fraction]) -> Fraction | float:
+    """Give the mean: exact where no value is a float and a common denominator is not huge.
+
+    Examples
+    --------
+    >>> mean_of([1, Fraction(1, 2)]), mean_of([0.1, 0.2])
+    (Fraction(3, 4), 0.15000000000000002)
+    """
+    common = 1
+    for value in values:
+        if isinstance(value, float):
+            return math.fsum(map(float, values)) / len(values)
+        common = math.lcm(common, value.denominator)
+        if common > _MOST_COMMON:
+            return math.fsum(map(float, values)) / len(values)
+    return Fraction(sum(int(value * common) for value in values), common * len(values))
 
 
 def is_typed(value: int | float | Fraction) -> bool:
@@ -99,21 +127,36 @@ def is_typed(value: int | float | Fraction) -> bool:
 def choose_route(live: int, total: int | None) -> Route:
     """Pick the quickest exact route for `live` differences that are not 0.
 
-    `total` is Σ|d| in whole numbers, or None for reals. All exact routes give the same count.
+    `total` is Σ|d| in whole numbers, or None for reals. All exact routes give the same count;
+    inversion gives bounds.
 
     Examples
     --------
     >>> choose_route(67, 400), choose_route(12, None), choose_route(40, None)
     ('convolution', 'enumeration', 'meet-in-the-middle')
+    >>> choose_route(14_042, 30_000), choose_route(14_042, None)
+    ('convolution', 'inversion')
     """
+    most = MOST_LISTED if total is None or total < _MOST_TOTAL else _MOST_LISTED_LARGE
     listed: Route = "enumeration" if live <= _ENUMERATED else "meet-in-the-middle"
-    bits = None if total is None else total * (live + 1)
-    if bits is None or bits > _MOST_BITS:
-        return listed if live <= MOST_LISTED else "lattice-bounds"
-    # Rough costs in ns: a shift and an addition over all bits a difference; building and sorting.
-    convolved = live * (100.0 + bits / 40.0)
+    if live > most:
+        fits = total is not None and (is_counted(live, total) or live * total < 2 * _MOST_STEPS)
+        return "convolution" if fits else "inversion"
+    if total is None or total * (live + 1) > _MOST_BITS:
+        return listed
     matched = 20_000.0 + 50.0 * 2.0 ** (live / 2.0 if live > _ENUMERATED else live - 5.0)
-    return "convolution" if live > MOST_LISTED or convolved <= matched else listed
+    return "convolution" if _convolution_ns(live, total) <= matched else listed
+
+
+def is_counted(live: int, total: int) -> bool:
+    """Say whether a convolution in whole numbers is affordable; else it is one in doubles."""
+    fits = live <= MOST_COINS and total * (live + 1) <= _MOST_BITS
+    return fits and _convolution_ns(live, total) <= _MOST_NS
+
+
+def _convolution_ns(live: int, total: int) -> float:
+    """Roughly: a shift and an addition over all bits a difference."""
+    return live * (100.0 + total * (live + 1) / 40.0)
 
 
 def count_by_convolution(sizes: Sequence[int], twice_bound: int) -> int:
@@ -144,36 +187,59 @@ def count_by_convolution(sizes: Sequence[int], twice_bound: int) -> int:
     return packed % ((1 << width) - 1)
 
 
-def bounds_on_lattice(
-    sizes: Sequence[float], twice_bound: float, steps: int = LATTICE
-) -> tuple[float, float]:
-    """Between which bounds does the share of subsets with doubled sum at most `twice_bound` lie?
+def tail_bounds(sizes: Sequence[float], at: float, width: float = FINE) -> tuple[float, float]:
+    """Between which bounds does P(Σ ±d >= at) lie, the signs being fair coins?
 
-    Sizes are rounded down to a lattice of Σ|d| / steps and the law of the rounded sum is convolved
-    exactly. A true sum is at least the rounded one and less than G steps above it, which gives both
-    bounds: certain ones, no estimates.
+    A variable K of `width` standard deviations is added to the sum, whose characteristic function
+    Π cos(d t) is then inverted: P(T + K >= at + width) <= P(T >= at) <= P(T + K >= at - width).
+    What lies beyond the nodes, beyond their period and in the rounding is bounded too, and sums
+    within 1e-12 of Σ|d| of `at` count to the upper bound alone. So the bounds are certain, and a
+    thousandth of the law apart or so; far out the upper one is Chernoff's.
+
+    References
+    ----------
+    Davies (1973), Biometrika 60, 415-417, equation 5 (nodes, and the error of their spacing).
 
     Examples
     --------
-    >>> low, high = bounds_on_lattice([7.0, 1.0, 3.0, 2.0, 3.0], 6.0)
-    >>> low <= 6 / 32 <= high, high - low < 0.1
-    (True, True)
+    >>> low, high = tail_bounds([0.7, 0.1, 0.3, 0.2, 0.3], 0.9)
+    >>> low <= 6 / 32 <= high
+    True
     """
-    total = math.fsum(sizes)
-    step = total / steps
-    law = np.zeros(steps + 1)
-    law[0] = 1.0
-    reach = 0
-    for size in sorted(sizes):
-        shift = int(size / step * (1.0 - 1e-15))
-        grown = law[: reach + shift + 1].copy()
-        grown[shift:] += law[: reach + 1]
-        reach += shift
-        law[: reach + 1] = 0.5 * grown
-    bound = 0.5 * twice_bound / step + TIE_TOLERANCE * steps
-    high = float(law[: max(0, math.floor(bound) + 1)].sum())
-    low = float(law[: max(0, math.floor(bound) - len(sizes) + 1)].sum())
-    return low * (1.0 - _SUMMED), min(1.0, high * (1.0 + _SUMMED))
+    from simtrack.kernels.flip_inversion import smoothed_tail
+
+    ordered = np.array(sorted(sizes, reverse=True))
+    scale = math.sqrt(math.fsum(s * s for s in sizes))
+    reach, slack = width * scale, TIE_TOLERANCE * math.fsum(sizes)
+    spacing = 2.0 * math.pi / (abs(at) + 2.0 * (reach + slack) + _REACH * scale)
+    cut = (1.0 / (math.pi * _ORDER * _CUT_OFF)) ** (1.0 / _ORDER)
+    nodes = math.ceil(_ORDER / (reach * spacing) * cut)
+    beyond = _CUT_OFF + 2.0 * math.exp(-0.5 * _REACH**2)
+    found = np.empty((2, 2))
+    for row, end in zip(found, (at + reach + slack, at - reach - slack), strict=True):
+        smoothed_tail(ordered, end, reach, spacing, nodes, _ORDER, row)
+    low, high = found[0, 0] - found[0, 1] - beyond, found[1, 0] + found[1, 1] + beyond
+    return max(0.0, float(low)), min(1.0, float(high), _chernoff(ordered, at - slack))
+
+
+def _chernoff(sizes: NDArray[np.float64], at: float) -> float:
+    """Bound P(Σ ±d >= at) by the least of exp(-θ at) Π cosh(θ d): certain at every θ.
+
+    The derivative Σ d tanh(θ d) - at is concave, so Newton's steps rise to its root.
+    """
+    if at <= 0.0:
+        return 1.0
+    theta = at / float((sizes * sizes).sum())
+    for _ in range(30):
+        bent = np.tanh(theta * sizes)
+        slope = float((sizes * sizes * (1.0 - bent * bent)).sum())
+        step = (at - float((sizes * bent).sum())) / slope if slope > 0.0 else 0.0
+        theta += step
+        if abs(step) <= 1e-6 * theta:
+            break
+    x = theta * sizes
+    log_mean = float((x + np.log1p(np.exp(-2.0 * x)) - math.log(2.0)).sum())
+    return min(1.0, math.exp(min(0.0, log_mean - theta * at)) * (1.0 + 1e-9))
 
 
 def count_by_lists(sizes: Sequence[int] | Sequence[float], twice_bound: float) -> int:
@@ -187,9 +253,10 @@ def count_by_lists(sizes: Sequence[int] | Sequence[float], twice_bound: float) -
     ----------
     Horowitz and Sahni (1974), J. ACM 21, 277-292.
     """
-    kind = np.int64 if all(type(s) is int for s in sizes) else np.float64
-    slack = 0 if kind is np.int64 else TIE_TOLERANCE * math.fsum(sizes) / 2.0
-    bound = (twice_bound // 2 if kind is np.int64 else twice_bound / 2.0) + slack
+    is_whole = all(type(s) is int for s in sizes)
+    kind = np.float64 if not is_whole else np.int64 if sum(sizes) < _MOST_TOTAL else np.object_
+    slack = 0 if is_whole else TIE_TOLERANCE * math.fsum(sizes) / 2.0
+    bound = (twice_bound // 2 if is_whole else twice_bound / 2.0) + slack
     if len(sizes) <= _ENUMERATED:
         return int(np.count_nonzero(_subset_sums(sizes, kind) <= bound))
     ordered = sorted(sizes)
@@ -200,9 +267,7 @@ def count_by_lists(sizes: Sequence[int] | Sequence[float], twice_bound: float) -
     return int(np.searchsorted(left, bound - right, side="right").sum())
 
 
-def _subset_sums(
-    sizes: Sequence[int] | Sequence[float], kind: type[np.int64] | type[np.float64]
-) -> NDArray[Any]:
+def _subset_sums(sizes: Sequence[int] | Sequence[float], kind: type[Any]) -> NDArray[Any]:
     sums = np.zeros(1 << len(sizes), dtype=kind)
     for place, size in enumerate(sizes):
         half = 1 << place
@@ -211,7 +276,7 @@ def _subset_sums(
 
 
 # Sign-flip p-values of many simulated data sets at once, for loops over power and size.
-_SIDES = {"two-sided": 0, "greater": 1, "less": -1}
+SIDES: Final = {"two-sided": 0, "greater": 1, "less": -1}
 #: Sums of absolute differences up to here are convolved: a row takes at most some milliseconds.
 _MOST_TOTAL_OF_MANY = 1 << 20
 
@@ -262,7 +327,7 @@ def sign_flip_pvalues(
         whole = _as_whole(rows)
     out = np.empty(len(rows))
     if whole is not None and _largest_total(whole) <= _MOST_TOTAL_OF_MANY:
-        flip_integers(whole, _SIDES[alternative], out)
+        flip_integers(whole, SIDES[alternative], out)
         return out
     if rows.shape[1] > MOST_LISTED:
         raise InputError(
@@ -272,7 +337,7 @@ def sign_flip_pvalues(
             f"{rows.shape[1]} clusters",
             cure="Multiply rates by their common denominator.",
         )
-    flip_reals(np.ascontiguousarray(rows, np.float64), _SIDES[alternative], TIE_TOLERANCE, out)
+    flip_reals(np.ascontiguousarray(rows, np.float64), SIDES[alternative], TIE_TOLERANCE, out)
     return out
 
 
