@@ -9,7 +9,6 @@ from simtrack.agents.gate.chain import Rollout, replay
 from simtrack.agents.heterogeneity import (
     beta_parameters,
     design_effect,
-    icc_from_design_effect,
     logit_normal_moments,
     logit_normal_parameters,
 )
@@ -61,7 +60,6 @@ __all__ = [
     "fit_clustered",
     "fit_paired",
     "fit_stage",
-    "icc_from_design_effect",
     "join_stage_agents",
     "logit_normal_moments",
     "logit_normal_parameters",

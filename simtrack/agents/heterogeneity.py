@@ -20,7 +20,6 @@ from simtrack.validate import open_unit, real
 __all__ = [
     "beta_parameters",
     "design_effect",
-    "icc_from_design_effect",
     "logit_mean",
     "logit_normal_mean",
     "logit_normal_moments",
@@ -65,14 +64,6 @@ def design_effect(icc: float, cluster_size: float) -> float:
     2.9
     """
     return 1.0 + (real("cluster_size", cluster_size, 1.0) - 1.0) * real("icc", icc, 0.0, 1.0)
-
-
-def icc_from_design_effect(deff: float, cluster_size: float) -> float:
-    """Which ICC gives this design effect, for clusters of one size above 1?"""
-    size = real("cluster_size", cluster_size, 1.0)
-    if size == 1.0:
-        raise InputError("cluster_size", "above 1, since one trial shows no correlation", size)
-    return (real("design_effect", deff, 1.0, size) - 1.0) / (size - 1.0)
 
 
 def logit_normal_moments(mean: float, sd: float) -> tuple[float, float]:

@@ -14,7 +14,6 @@ from simtrack.agents import (
     PairedAgent,
     beta_parameters,
     design_effect,
-    icc_from_design_effect,
     logit_normal_moments,
     logit_normal_parameters,
 )
@@ -64,9 +63,6 @@ def test_conversions_go_there_and_back(rate, icc):
 
 def test_design_effect_by_hand():
     assert design_effect(0.05, 150) == pytest.approx(8.45)  # Donner and Klar
-    assert icc_from_design_effect(8.45, 150) == pytest.approx(0.05)
-    with pytest.raises(InputError, match="above 1"):
-        icc_from_design_effect(1.0, 1)
 
 
 @pytest.mark.parametrize(("law", "icc"), [("beta", 0.0), ("beta", 0.3), ("logit-normal", 0.2)])

@@ -11,13 +11,12 @@ import pytest
 from scipy import integrate, stats
 
 from simtrack.agents.relapse.agent import RelapseAgent
+from simtrack.agents.relapse.draws import EpisodeDraws
 from simtrack.agents.relapse.exact import (
     cell_shares,
     contrast_moments,
     joint_relapse,
     pair_law,
-    status_at_two_turns,
-    task_law,
 )
 from simtrack.agents.relapse.laws import OUTCOMES, cell_weights, propensities
 from simtrack.agents.relapse.retry import Attempts
@@ -74,18 +73,6 @@ def test_kinds_given_the_task_average_to_equal_shares(share):
     assert weights.mean(axis=0)[1:-1] == pytest.approx(np.full(1022, 1 / 1024), rel=0.05)
 
 
-def test_relapses_of_a_task_are_beta_binomial_convolved():
-    agent = RelapseAgent(0.25, icc=0.2, slices=("condition",))
-    cells = [{"condition": c} for c in ("immediate", "delayed")]
-    one = stats.betabinom(3, 1.0, 3.0).pmf(np.arange(4))
-    assert task_law(agent, cells[:1], 3) == pytest.approx(one, abs=1e-5)
-    assert task_law(agent, cells, 3) == pytest.approx(np.convolve(one, one), abs=1e-5)
-    # one propensity for the whole task: six trials of one share
-    whole = RelapseAgent(0.25, icc=0.2, task_share=1.0)
-    six = stats.betabinom(6, 1.0, 3.0).pmf(np.arange(7))
-    assert task_law(whole, cells, 3) == pytest.approx(six, abs=1e-5)
-
-
 def test_pairs_of_cells_share_the_slice():
     rates = [({"load": "8"}, 0.4), ({}, 0.25)]
     agent = RelapseAgent(rates, icc=0.2, slices=("condition",))
@@ -127,20 +114,9 @@ def test_a_task_component_adds_the_covariance_of_its_slices():
     assert whole == pytest.approx(pq * (0.2 + 0.8 / 6), rel=1e-4)
 
 
-def test_status_is_stationary_and_remits():
-    agent = RelapseAgent(0.25, icc=0.2, persistence=0.8)
-    for turns in (0, 1, 7):
-        cells = status_at_two_turns(agent, {}, turns)
-        assert cells.sum() == pytest.approx(1.0)
-        assert cells.sum(axis=0) == pytest.approx([0.75, 0.25])
-        assert cells.sum(axis=1) == pytest.approx([0.75, 0.25])
-        # Beta(1, 3): E[p (1 - p)] = .15
-        assert cells[0, 1] == pytest.approx(0.15 * (1 - 0.8**turns), rel=1e-4)
-
-
-def enumerate_loop(loop: Attempts, first: list[float]) -> tuple[np.ndarray, float]:
+def enumerate_loop(loop: Attempts, first: list[float]) -> np.ndarray:
     """Follow every sequence of failures, of retries seen or not."""
-    final, mean = np.zeros(4), 0.0
+    final = np.zeros(4)
 
     def after(k: int) -> list[float]:
         rest = 1 - first[k]
@@ -163,8 +139,7 @@ def enumerate_loop(loop: Attempts, first: list[float]) -> tuple[np.ndarray, floa
                 loop.affordable - 1 - min(made - (path[made - 1] == 3), loop.affordable - 1)
             )
             final[path[made - 1]] += p / rest_free
-            mean += made * p / rest_free
-    return final, mean
+    return final
 
 
 @pytest.mark.parametrize("attempts", [1, 2, 3])
@@ -172,11 +147,8 @@ def test_the_attempt_loop_is_the_sum_over_its_paths(attempts):
     loop = Attempts((1.0, 0.7, 0.5), (0.4, 0.2, 0.6), attempts=attempts)
     f, r, m = 0.1, 0.3, 0.2
     first = [f, 0.9 * r, 0.9 * 0.7 * m, 0.9 * 0.7 * 0.8]
-    final, mean = enumerate_loop(loop, first)
-    law = loop.law(np.array(r), f, m)
-    assert law.final == pytest.approx(final, abs=CLOSE)
-    assert float(law.attempts) == pytest.approx(mean, abs=CLOSE)
-    assert float(loop.mean_tokens(law)) == pytest.approx(1000 * mean)
+    final = enumerate_loop(loop, first)
+    assert loop.law(np.array(r), f, m) == pytest.approx(final, abs=CLOSE)
 
 
 def test_tokens_cut_the_loop_short():
@@ -187,9 +159,9 @@ def test_tokens_cut_the_loop_short():
 
 def test_a_blind_checker_leaves_relapse_as_it_is():
     blind = Attempts((1.0, 0.0, 1.0), (0.5, 0.5, 0.5))
-    assert blind.law(np.array([0.25])).final[0, 1] == pytest.approx(0.25)
+    assert blind.law(np.array([0.25]))[0, 1] == pytest.approx(0.25)
     seeing = Attempts((1.0, 1.0, 1.0), (0.5, math.sqrt(0.1), 0.5))
-    assert seeing.law(np.array([0.25])).final[0, 1] == pytest.approx(0.025)
+    assert seeing.law(np.array([0.25]))[0, 1] == pytest.approx(0.025)
 
 
 def test_shares_of_a_cell_by_hand():
@@ -245,28 +217,16 @@ def test_drawn_contrasts_have_the_exact_variance():
 def test_common_numbers_pair_the_episodes_of_arms(strength):
     agent = RelapseAgent([({"arm": "b"}, 0.2), ({}, 0.3)], icc=0.3, common=strength)
     design = Design(20, 4, {"arm": ("a", "b")})
-    batch = agent.paired_counts(design, {"arm": "a"}, {"arm": "b"}, 500, seed=6)
-    both = batch.outcomes.index("TRUE_RELAPSE|TRUE_RELAPSE")
-    only_b = batch.outcomes.index("NO_TRACE|TRUE_RELAPSE")
-    shares = batch.cells.sum(axis=(0, 1, 2)) / 40_000
+    episodes = EpisodeDraws(agent, design, range(500), seed=6)
+    first, second = (episodes.codes({"arm": arm}).ravel() == 2 for arm in ("a", "b"))
+    both, only_b = float(np.mean(first & second)), float(np.mean(~first & second))
     expected = joint_relapse(agent, {"arm": "a"}, {"arm": "b"})
     # 40,000 episodes in fours: six SD with a design effect of 1.9
     bound = 6 * math.sqrt(1.9 * 0.2 * 0.8 / 40_000)
-    assert abs(shares[both] - expected[1, 1]) < bound
-    assert abs(shares[only_b] - expected[0, 1]) < bound
+    assert abs(both - expected[1, 1]) < bound
+    assert abs(only_b - expected[0, 1]) < bound
     if strength == 1.0:
-        assert shares[only_b] == 0.0
-
-
-def test_paired_counts_have_the_margins_of_counts():
-    design = DESIGN.with_(repetitions=2)
-    sides = {"arm": "bare"}, {"arm": "retry"}
-    joint = AGENT.paired_counts(design, *sides, 4, seed=2).cells
-    table = joint.reshape(*joint.shape[:3], len(OUTCOMES), len(OUTCOMES))
-    cells = AGENT.counts(design, 4, seed=2)
-    arm = np.array([label["arm"] for label in cells.labels])
-    np.testing.assert_array_equal(table.sum(axis=4), cells.cells[:, :, arm == "bare"])
-    np.testing.assert_array_equal(table.sum(axis=3), cells.cells[:, :, arm == "retry"])
+        assert only_b == 0.0
 
 
 def test_draws_do_not_depend_on_others_threads_or_chunks():
@@ -338,11 +298,7 @@ def test_the_load_contrast_is_exact():
             "depth must be a whole number of turns",
         ),
         (
-            lambda: AGENT.paired_counts(DESIGN, {"arm": "bare"}, {"arm": "x"}, 1, 1),
-            "first and second must be labels of the same conditions of the design, got arm=x",
-        ),
-        (
-            lambda: task_law(AGENT, [{"arm": "bare"}, {"arm": "retry"}], 2),
+            lambda: pair_law(AGENT, {"arm": "bare"}, {"arm": "retry"}, 2),
             "cells must be of one arm",
         ),
     ],

@@ -7,11 +7,14 @@ import pytest
 from scipy import integrate, stats
 
 from simtrack.agents.relapse.agent import RelapseAgent
-from simtrack.agents.relapse.probe import probe_discrimination, probe_records
+from simtrack.agents.relapse.draws import EpisodeDraws
+from simtrack.agents.relapse.laws import propensities
+from simtrack.agents.relapse.probe import probe_discrimination
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.inference import auroc
 from simtrack.probe import StoppingRule, characteristics
+from simtrack.rng import Stream
 
 CUT = 5e-5  # a Beta law in 1,024 parts
 AGENT = RelapseAgent(0.25, icc=0.2)  # Beta(1, 3)
@@ -53,9 +56,11 @@ def test_the_frozen_rule_stops_as_its_characteristics_say():
 def test_drawn_slices_have_the_exact_area():
     agent = RelapseAgent(0.3, icc=0.4)
     design = Design(4000, 3, cluster_name="task")
-    rows = probe_records(agent, design, 12, seed=9, label="majority")
-    truth = rows.numbers["value"] == 1
-    drawn = auroc(rows.numbers["signal"], truth)
+    episodes = EpisodeDraws(agent, design, range(1), seed=9)
+    truth = (episodes.codes({})[0] == 2).sum(axis=1) >= 2
+    share = propensities(0.3, 0.4)[episodes.kinds({})]
+    passes = Stream(9, "probe").trial_counts(12, share, replicates=1, clusters=4000)[0]
+    drawn = auroc(passes / 12, truth)
     expected = probe_discrimination(agent, {}, 12, label="majority", repetitions=3)
     assert drawn.se is not None
     # five standard errors, which DeLong gives

@@ -15,7 +15,6 @@ from simtrack.agents.relapse.exact import cell_shares
 from simtrack.agents.relapse.laws import OUTCOMES, EpisodeLaws, turn_of
 from simtrack.counts import CountsBatch
 from simtrack.design import Design
-from simtrack.errors import InputError
 from simtrack.estimands import Contrast, Estimand
 from simtrack.records import Records
 from simtrack.rng import Stream
@@ -103,44 +102,6 @@ class RelapseAgent(EpisodeLaws):
                     here[:, :, k] = (codes == k).sum(axis=2) * runs[:, :, c]
             done += len(part)
         return CountsBatch(cells, OUTCOMES, design.cells, design.cluster_name)
-
-    def paired_counts(
-        self,
-        design: Design,
-        first: Mapping[str, str],
-        second: Mapping[str, str],
-        draws: int | range,
-        seed: int,
-        *,
-        threads: int = 1,
-    ) -> CountsBatch:
-        """Draw episodes in two conditions and count their joint outcomes: "TRUE_RELAPSE|NO_TRACE".
-
-        `first` and `second` are labels (two arms, say) of the same factors of the design; a cell
-        of the batch is one of the design's other conditions. Episodes are those of `counts`.
-        """
-        wanted, n_draws = slices_of_draws(draws, design.clusters * design.repetitions, None)
-        levels = dict(design.conditions)
-        for name, level in (*first.items(), *second.items()):
-            if level not in levels.get(name, ()) or set(first) != set(second):
-                rule = "labels of the same conditions of the design"
-                raise InputError("first and second", rule, f"{name}={level}")
-        rest = [c for c in design.cells if all(c[n] == v for n, v in first.items())]
-        kinds = len(OUTCOMES)
-        cells = np.zeros((n_draws, design.clusters, len(rest), kinds * kinds), np.int64)
-        done = 0
-        for part in wanted:
-            episodes = EpisodeDraws(self, design, part, seed, threads)
-            for c, cell in enumerate(rest):
-                a, b = (episodes.codes({**cell, **side}) for side in (first, second))
-                joint = a.astype(np.int64) * kinds + b
-                runs = np.array([design.runs(g, {**cell, **first}) for g in range(a.shape[1])])
-                for k in np.unique(joint).tolist():
-                    cells[done : done + len(part), :, c, k] = (joint == k).sum(axis=2) * runs
-            done += len(part)
-        names = tuple(f"{a}|{b}" for a in OUTCOMES for b in OUTCOMES)
-        labels = tuple({n: v for n, v in cell.items() if n not in first} for cell in rest)
-        return CountsBatch(cells, names, labels, design.cluster_name)
 
     def clause_counts(
         self, design: Design, draws: int | range, seed: int, *, clauses: int, threads: int = 1

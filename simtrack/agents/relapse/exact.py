@@ -18,8 +18,6 @@ __all__ = [
     "contrast_moments",
     "joint_relapse",
     "pair_law",
-    "status_at_two_turns",
-    "task_law",
 ]
 
 Floats = NDArray[np.float64]
@@ -46,30 +44,6 @@ def cell_shares(agent: EpisodeLaws, cell: Cell) -> Floats:
         kept * (1.0 - sum(agent.classes)),
     ]
     return np.array([float(part.mean()) for part in parts])
-
-
-def task_law(agent: EpisodeLaws, cells: Sequence[Cell], repetitions: int) -> Floats:
-    """How many relapses does a task have, over these cells? P(0), P(1), … by convolution.
-
-    Cells of one slice are binomial given its kind, slices are independent given the task; their
-    laws are convolved and mixed over kinds and tasks.
-
-    Raises
-    ------
-    InputError
-        Cells that are dependent given the kind: several depths, or arms with common numbers.
-    """
-    n = integer("repetitions", repetitions, 1)
-    _require_independent(agent, cells)
-    deviates, weights = _tasks(agent)
-    kinds = cell_weights(deviates, agent.task_share)
-    law = np.ones((deviates.size, 1))
-    for group in _by_slice(agent, cells):
-        given = np.ones((SLICES, 1))
-        for cell in group:
-            given = _convolved(given, _binomial(n, _relapsed(agent, cell)))
-        law = _convolved(law, np.einsum("tk,kn->tn", kinds, given))
-    return np.asarray(np.einsum("t,tn->n", weights, law))
 
 
 def pair_law(agent: EpisodeLaws, first: Cell, second: Cell, repetitions: int) -> Floats:
@@ -127,19 +101,6 @@ def contrast_moments(
     centre = float(np.einsum("t,t->", weights, mean))
     between = float(np.einsum("t,t->", weights, (mean - centre) ** 2))
     return centre, between + float(np.einsum("t,t->", weights, within))
-
-
-def status_at_two_turns(agent: EpisodeLaws, cell: Cell, turns: int) -> Floats:
-    """How does status move over some turns? [[stays clear, comes], [remits, stays relapsed]].
-
-    With propensity p and persistence λ, P(relapsed, then relapsed) = p (p + (1 − p) λ^turns),
-    averaged over slices; both margins are the prevalence, whatever the depth.
-    """
-    kept = agent.persistence ** integer("turns", turns, 0)
-    p = _endings(agent, cell)[1]
-    both, moved = p * (p + (1.0 - p) * kept), p * (1.0 - p) * (1.0 - kept)
-    cells = np.array([[1.0 - p - moved, moved], [moved, both]])
-    return np.asarray(cells.mean(axis=2))
 
 
 def _endings(agent: EpisodeLaws, cell: Cell) -> tuple[Floats, Floats, Floats]:

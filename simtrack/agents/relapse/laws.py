@@ -179,7 +179,7 @@ class EpisodeLaws(Document, schema="simtrack.agent/1", kind="relapse", names=_WR
         if loop is None:
             shape = relapse.shape
             return np.full(shape, unparseable), relapse, np.full(shape, miss)
-        final = loop.law(relapse, unparseable, miss).final
+        final = loop.law(relapse, unparseable, miss)
         parsed = 1.0 - final[..., 0]
         status = _over(final[..., 1], parsed)
         return final[..., 0], status, _over(final[..., 2], parsed - final[..., 1])

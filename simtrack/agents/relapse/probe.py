@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.agents.categories import look_up
 from simtrack.agents.relapse.agent import RelapseAgent
-from simtrack.agents.relapse.draws import EpisodeDraws
 from simtrack.agents.relapse.laws import SLICES, propensities
-from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.options import Computation, Guarantee, choice
 from simtrack.plain import Plain
 from simtrack.probe import StoppingRule
 from simtrack.probe.paths import stopping_states
-from simtrack.records import Records
-from simtrack.rng import Stream
 from simtrack.validate import integer
 
-__all__ = ["LabelRule", "ProbeDiscrimination", "probe_discrimination", "probe_records"]
+__all__ = ["LabelRule", "ProbeDiscrimination", "probe_discrimination"]
 
 Floats = NDArray[np.float64]
 #: When a slice counts as relapsed, over its repetitions.
@@ -102,37 +98,6 @@ def probe_discrimination(
         label,
         n,
     )
-
-
-def probe_records(
-    agent: RelapseAgent, design: Design, rounds: int, seed: int, *, label: LabelRule = "any"
-) -> Records:
-    """Draw one study of slices: the probe's signal, and whether the slice relapsed; a slice a row.
-
-    `signal` is the share of `rounds` full-specification draws that show the revoked behaviour;
-    `value` is 1 where the slice relapsed. Episodes are those of `agent.counts`.
-    """
-    k = integer("rounds", rounds, 1)
-    need = {"any": 1, "majority": design.repetitions // 2 + 1, "all": design.repetitions}
-    episodes = EpisodeDraws(agent, design, range(1), seed)
-    names = [name for name, _ in design.conditions]
-    columns: dict[str, list[Any]] = {
-        n: [] for n in (design.cluster_name, "unit", *names, "signal", "value")
-    }
-    for cell in design.cells:
-        kinds = propensities(look_up("rate", agent.rate, cell), agent.icc)
-        share = kinds[episodes.kinds(cell)]
-        stream = Stream(seed, "relapse-agent", "probe", cell=tuple(cell.items()))
-        passes = stream.trial_counts(k, share, replicates=1, clusters=design.clusters)[0]
-        hits = (episodes.codes(cell)[0] == 2).sum(axis=1)
-        for g in range(design.clusters):
-            columns[design.cluster_name].append(f"{g + 1}")
-            columns["unit"].append("/".join([f"{g + 1}", *cell.values()]))
-            for name in names:
-                columns[name].append(cell[name])
-            columns["signal"].append(float(passes[g]) / k)
-            columns["value"].append(int(hits[g] >= need[label]))
-    return Records.from_columns(columns, levels=dict(design.conditions), kind="slice")
 
 
 def _chance(p: Floats, n: int, label: LabelRule) -> Floats:

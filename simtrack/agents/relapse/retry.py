@@ -11,30 +11,11 @@ from simtrack.errors import InputError
 from simtrack.plain import Document
 from simtrack.validate import integer, real
 
-__all__ = ["FAILURES", "AttemptLaw", "Attempts"]
+__all__ = ["FAILURES", "Attempts"]
 
 Floats = NDArray[np.float64]
 #: What can be wrong with an attempt; the last state is that nothing is.
 FAILURES = ("unparseable", "relapse", "miss")
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptLaw:
-    """How do episodes end, and after how many attempts?
-
-    Attributes
-    ----------
-    final : float64 array, shape (..., 4)
-        Shares that end unparseable, relapsed, with a clause missed, and good.
-    attempts : float64 array, shape (...)
-        The mean number of attempts.
-    retried : float64 array, shape (..., 3)
-        The mean number of retries after each kind of failure.
-    """
-
-    final: Floats
-    attempts: Floats
-    retried: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +41,7 @@ class Attempts(Document):
     Examples
     --------
     >>> loop = Attempts(sees=(1, 1, 1), again=(0.5, 0.4, 0.5))
-    >>> law = loop.law(np.array([0.25]))
-    >>> float(law.final[0, 1].round(12))  # 0.25 * 0.4 * 0.4
+    >>> float(loop.law(np.array([0.25]))[0, 1].round(12))  # 0.25 * 0.4 * 0.4
     0.04
     """
 
@@ -89,9 +69,7 @@ class Attempts(Document):
         left = self.budget_tokens - self.first_tokens
         return min(self.attempts, 1 + left // self.retry_tokens)
 
-    def law(
-        self, relapse: Floats | float, unparseable: float = 0.0, miss: float = 0.0
-    ) -> AttemptLaw:
+    def law(self, relapse: Floats | float, unparseable: float = 0.0, miss: float = 0.0) -> Floats:
         """How do episodes end whose first attempts fail like this? Exact, attempt by attempt.
 
         Parameters
@@ -100,27 +78,24 @@ class Attempts(Document):
             P(relapse | parseable) of a first attempt.
         unparseable, miss : float
             P(unparseable), and P(miss | parseable, no relapse), of a first attempt.
+
+        Returns
+        -------
+        float64 array, shape (..., 4)
+            Shares that end unparseable, relapsed, with a clause missed, and good.
         """
         relapse = np.asarray(relapse, dtype=np.float64)
         first = _first(relapse, unparseable, miss)
         now, final = first, np.zeros_like(first)
-        attempts = np.ones(relapse.shape)
-        retried = np.zeros((*relapse.shape, len(FAILURES)))
         for _ in range(self.affordable - 1):
             tried = now[..., : len(FAILURES)] * np.array(self.sees)
             final[..., : len(FAILURES)] += now[..., : len(FAILURES)] - tried
             final[..., -1] += now[..., -1]
-            attempts += tried.sum(axis=-1)
-            retried += tried
             now = sum(
                 (tried[..., k, None] * self._after(first, k) for k in range(len(FAILURES))),
                 np.zeros_like(first),
             )
-        return AttemptLaw(final + now, attempts, retried)
-
-    def mean_tokens(self, law: AttemptLaw) -> Floats:
-        """Give the mean tokens of an episode."""
-        return self.first_tokens + self.retry_tokens * (law.attempts - 1.0)
+        return final + now
 
     def _after(self, first: Floats, failure: int) -> Floats:
         """The law of a retry after this failure."""
