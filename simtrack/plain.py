@@ -21,6 +21,7 @@ __all__ = [
     "is_decimal",
     "only_keys",
     "plain",
+    "shown",
     "under",
 ]
 
@@ -110,13 +111,27 @@ class Document(Plain):
         given = cls._given(data, where)
         hints = _about(cls)[1]
         values = {name: _read(hints.get(name), value, name, where) for name, value in given.items()}
+        return cls._made(values, where)
+
+    @classmethod
+    def arguments(cls) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Name what must be given, and what may be left out."""
+        names = _about(cls)[0]
+        needed, optional = (
+            [n for n, must in names.items() if must is which] for which in (True, False)
+        )
+        return tuple(needed), tuple(optional)
+
+    @classmethod
+    def _made(cls, values: dict[str, Any], where: str) -> Self:
+        """Make the object; `where` is for those who tell it with what the constructor refuses."""
         return cls(**values)
 
     @classmethod
     def _given(cls, data: object, where: str) -> dict[str, Any]:
         """Check the keys, and give the arguments among them."""
         if not isinstance(data, Mapping):
-            raise InputError(where or "data", "a table", repr(data))
+            raise InputError(where or "data", "a table", shown(data))
         needed = _about(cls)[0]
         only_keys(data, (*cls._head, *needed), where)
         for key, value in cls._head.items():
@@ -129,6 +144,7 @@ class Document(Plain):
 
 
 V = TypeVar("V")
+_SHOWN = 60
 
 
 class Pairs(tuple[tuple[str, V], ...]):
@@ -204,6 +220,16 @@ def under(where: str, name: str) -> str:
     return name if " " in where.split("[", maxsplit=1)[0] or not where else f"{where}.{name}"
 
 
+def shown(value: object) -> str:
+    """Show a value in an error: short, and on one line."""
+    try:
+        text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
+    except ValueError:  # an integer of thousands of digits has no text
+        return "a number of thousands of digits"
+    text = " ".join(text.encode("utf-8", "backslashreplace").decode("utf-8").split())
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
 def is_decimal(value: Fraction) -> bool:
     """Does the fraction end as a decimal: is its denominator made of twos and fives alone?
 
@@ -267,16 +293,15 @@ def _read(hint: Any, value: object, name: str, where: str) -> Any:
     if origin in (Union, UnionType):
         part = _chosen([part for part in parts if part is not NoneType], value)
         return value if value is None or part is None else _read(part, value, name, where)
-    if origin is Pairs or (origin in (dict, Mapping) and _is_document(parts[1])):
-        if isinstance(value, Mapping):
-            read = {str(k): _read(parts[-1], x, f"{name}.{k}", where) for k, x in value.items()}
-            return Pairs(read.items()) if origin is Pairs else read
-        if origin is not Pairs:
-            raise InputError(name, "a table", repr(value), where=where)
-    elif origin is tuple and isinstance(value, (list, tuple)):
+    is_table = origin is Pairs or (origin in (dict, Mapping) and _is_document(parts[1]))
+    if is_table and isinstance(value, Mapping):
+        read = {str(k): _read(parts[-1], x, f"{name}.{k}", where) for k, x in value.items()}
+        return Pairs(read.items()) if origin is Pairs else read
+    if origin is tuple and isinstance(value, (list, tuple)):
         return tuple(_read(parts[0], x, f"{name}[{k}]", where) for k, x in enumerate(value))
-    elif origin is tuple and _is_document(parts[0]):
-        raise InputError(name, "a list", repr(value), where=where)
+    if is_table or origin is tuple:
+        kind = "a table" if is_table else "a list"
+        raise InputError(under(where, name), kind, shown(value))
     return value
 
 

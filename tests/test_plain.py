@@ -92,7 +92,7 @@ def test_a_value_without_plain_data_is_no_silent_text():
         ({}, r"parts must be given \(f.toml\)"),
         ({"parts": [], "schema": "simtrack.other/1"}, r"schema must be 'simtrack.whole/1', got"),
         ({"parts": [], "kind": "other"}, r"kind must be 'whole', got 'other' \(f.toml\)"),
-        ({"parts": {"name": "a"}}, r"parts must be a list, got \{'name': 'a'\} \(f.toml\)"),
+        ({"parts": {"name": "a"}}, r"f.toml.parts must be a list, got \{.name.: .a.\}"),
         ({"parts": [{"nam": "a"}]}, r"key must be one of name, weights, got 'nam' "
          r"\(f.toml.parts\[0\]\). Did you mean name\?"),
         ({"parts": [], "first": 3}, r"f.toml.first must be a table, got 3"),

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from simtrack.errors import InputError
-from simtrack.ledger.fields import a_label, a_text, at, items, known
+from simtrack.ledger.fields import LedgerPart, a_label, a_text
 from simtrack.options import choice
+from simtrack.plain import Plain
 from simtrack.validate import integer
 
 __all__ = ["RUNGS", "Clause", "ClauseState", "Event", "EventKind", "Rung", "Tombstone"]
@@ -26,12 +27,11 @@ RUNGS: Final[Mapping[Rung, str]] = {
     "L5": "force structure by the opening of the reply",
     "L7": "retry against a report of what was violated",
 }
-_CLAUSE: Final = ("turn", "surface_text", "history")
-_EVENT: Final = ("rung", "state", "adherence", "surface_text", "note")
+_CLAUSE: Final = ("id", "turn", "text", "surface_text", "checker_id", "history")
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class Event(LedgerPart, what="the event"):
     """What was found out about a clause, or done to it?
 
     Parameters
@@ -69,19 +69,12 @@ class Event:
 
     def to_dict(self) -> dict[str, Any]:
         """The event as plain data, without what it does not say."""
-        told = {name: getattr(self, name) for name in _EVENT}
-        return {"kind": self.kind, **{name: value for name, value in told.items() if value}}
-
-    @classmethod
-    def from_dict(cls, data: object, path: str = "the event") -> Event:
-        """Read what `to_dict` wrote."""
-        fields = known(data, path, ("kind",), _EVENT)
-        with at(path):
-            return cls(**fields)
+        told = Plain.to_dict(self).items()
+        return {name: value for name, value in told if name == "kind" or value}
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(LedgerPart, what="the clause", names=_CLAUSE):
     """Which requirement is this, how is it put, who checks it, and what became of it?
 
     A clause holds what the ReBIND paper records (its section 3.1). The position is the place
@@ -142,29 +135,9 @@ class Clause:
         """Return the clause with one more event at the end of its history."""
         return replace(self, history=(*self.history, event))
 
-    def to_dict(self) -> dict[str, Any]:
-        """The clause as plain data."""
-        return {
-            "id": self.id,
-            "turn": self.turn,
-            "text": self.text,
-            "surface_text": self.surface_text,
-            "checker_id": self.checker_id,
-            "history": [event.to_dict() for event in self.history],
-        }
-
-    @classmethod
-    def from_dict(cls, data: object, path: str = "the clause") -> Clause:
-        """Read what `to_dict` wrote; turn, surface text and history may be left out."""
-        fields = known(data, path, ("id", "text", "checker_id"), _CLAUSE)
-        events = items(fields, "history", path)
-        fields["history"] = tuple(Event.from_dict(event, place) for place, event in events)
-        with at(path):
-            return cls(**fields)
-
 
 @dataclass(frozen=True, slots=True)
-class Tombstone:
+class Tombstone(LedgerPart, what="the tombstone"):
     """Which clause was revoked, when, and does another take its place?
 
     The record of the clause stays; its obligation does not.
@@ -190,14 +163,3 @@ class Tombstone:
             a_label("replacement", self.replacement)
         if self.replacement == self.clause:
             raise InputError("replacement", "another clause", repr(self.replacement))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The tombstone as plain data."""
-        return {"clause": self.clause, "turn": self.turn, "replacement": self.replacement}
-
-    @classmethod
-    def from_dict(cls, data: object, path: str = "the tombstone") -> Tombstone:
-        """Read what `to_dict` wrote; the replacement may be left out."""
-        fields = known(data, path, ("clause", "turn"), ("replacement",))
-        with at(path):
-            return cls(**fields)

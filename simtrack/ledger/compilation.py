@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from simtrack.errors import InputError
-from simtrack.ledger.fields import a_label, a_text, at, items, known
+from simtrack.ledger.fields import LedgerPart, a_label, a_text
 from simtrack.options import choice
 
 __all__ = ["FINAL_CHECK_CAPACITY", "Compilation", "Example", "Violation", "ViolationKind"]
@@ -14,11 +14,10 @@ __all__ = ["FINAL_CHECK_CAPACITY", "Compilation", "Example", "Violation", "Viola
 #: Clauses that the final-check block can restate (the paper's section 4.1).
 FINAL_CHECK_CAPACITY: Final = 3
 ViolationKind = Literal["missed", "relapsed", "unparsed"]
-_FIELDS: Final = ("header", "final_check_heading", "final_check", "examples", "prefill", "report")
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class Example(LedgerPart, what="the example"):
     """What does satisfying this clause look like, and what does not satisfy it? (Rung L3.)"""
 
     clause: str
@@ -30,20 +29,9 @@ class Example:
         a_text("accepted", self.accepted)
         a_text("rejected", self.rejected)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The example as plain data."""
-        return {"clause": self.clause, "accepted": self.accepted, "rejected": self.rejected}
-
-    @classmethod
-    def from_dict(cls, data: object, path: str = "the example") -> Example:
-        """Read what `to_dict` wrote."""
-        fields = known(data, path, ("clause", "accepted", "rejected"))
-        with at(path):
-            return cls(**fields)
-
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(LedgerPart, what="the violation"):
     """What was wrong with the last answer? (Rung L7.)
 
     Parameters
@@ -66,20 +54,9 @@ class Violation:
         if self.clause is not None:
             a_label("clause", self.clause)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The violation as plain data."""
-        return {"kind": self.kind, "clause": self.clause}
-
-    @classmethod
-    def from_dict(cls, data: object, path: str = "the violation") -> Violation:
-        """Read what `to_dict` wrote; the clause may be left out."""
-        fields = known(data, path, ("kind",), ("clause",))
-        with at(path):
-            return cls(**fields)
-
 
 @dataclass(frozen=True, slots=True)
-class Compilation:
+class Compilation(LedgerPart, what="compilation"):
     """How is the net state laid out, and what stands around it?
 
     The paper names a task header, a numbered list and a final-check block of capacity 3; that the
@@ -141,28 +118,6 @@ class Compilation:
             examples=tuple(one for one in self.examples if one.clause != clause),
             report=tuple(v for v in self.report if v.clause != clause),
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The parameters as plain data."""
-        return {
-            "header": self.header,
-            "final_check_heading": self.final_check_heading,
-            "final_check": list(self.final_check),
-            "examples": [example.to_dict() for example in self.examples],
-            "prefill": self.prefill,
-            "report": [violation.to_dict() for violation in self.report],
-        }
-
-    @classmethod
-    def from_dict(cls, data: object, path: str = "compilation") -> Compilation:
-        """Read what `to_dict` wrote; every parameter may be left out."""
-        fields = known(data, path, (), _FIELDS)
-        fields["final_check"] = tuple(one for _, one in items(fields, "final_check", path))
-        examples, report = items(fields, "examples", path), items(fields, "report", path)
-        fields["examples"] = tuple(Example.from_dict(one, place) for place, one in examples)
-        fields["report"] = tuple(Violation.from_dict(one, place) for place, one in report)
-        with at(path):
-            return cls(**fields)
 
 
 def _distinct(name: str, values: tuple[object, ...]) -> None:

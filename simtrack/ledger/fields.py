@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn, Self
 
 from simtrack.errors import DataError, InputError
+from simtrack.plain import Document, shown, under
 
-__all__ = ["a_label", "a_text", "as_json", "at", "items", "known", "read_object", "shown"]
+__all__ = ["LedgerPart", "a_label", "a_text", "as_json", "at", "items", "known", "read_object"]
 
 _SHOWN = 60
 
@@ -99,11 +100,11 @@ def known(
         if key not in names and not (schema is not None and key == "schema"):
             near = f"Did you mean {_nearest(str(key), names)}? " if names else ""
             raise DataError(
-                f"{_under(path, _key(key))} is not a field here. {near}Fields: {', '.join(names)}."
+                f"{under(path, _key(key))} is not a field here. {near}Fields: {', '.join(names)}."
             )
     for name in needed:
         if name not in data:
-            raise DataError(f"{_under(path, name)} is missing. Fields: {', '.join(names)}.")
+            raise DataError(f"{under(path, name)} is missing. Fields: {', '.join(names)}.")
     return {key: value for key, value in data.items() if key != "schema"}
 
 
@@ -116,10 +117,46 @@ def items(data: Mapping[str, Any], name: str, path: str) -> list[tuple[str, Any]
     [('clauses[0]', 'a'), ('clauses[1]', 'b')]
     """
     found = data.get(name, [])
-    here = _under(path, name)
+    here = under(path, name)
     if not isinstance(found, (list, tuple)):
         raise DataError(f"{here} must be a list, got {shown(found)}.")
     return [(f"{here}[{place}]", item) for place, item in enumerate(found)]
+
+
+class LedgerPart(Document):
+    """A part of a ledger's file: read and refused with the path of every field."""
+
+    __slots__ = ()
+    _what: ClassVar[str] = ""
+
+    def __init_subclass__(cls, *, what: str = "", **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if what:
+            cls._what = what
+
+    @classmethod
+    def from_dict(cls, data: object, where: str = "") -> Self:
+        """Read what `to_dict` wrote; what has a default may be left out.
+
+        Raises
+        ------
+        DataError
+            With the path of what is unknown, missing or breaks a rule.
+        """
+        try:
+            return super().from_dict(data, where or cls._what)
+        except InputError as error:
+            raise DataError(str(error)) from None
+
+    @classmethod
+    def _given(cls, data: object, where: str) -> dict[str, Any]:
+        needed, optional = cls.arguments()
+        return known(data, where, needed, optional, cls._head.get("schema"))
+
+    @classmethod
+    def _made(cls, values: dict[str, Any], where: str) -> Self:
+        with at(where):
+            return super()._made(values, where)
 
 
 @contextmanager
@@ -136,27 +173,12 @@ def at(path: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise DataError(_under(path, str(error))) from None
+        raise DataError(under(path, str(error))) from None
 
 
 def as_json(data: Mapping[str, Any]) -> str:
     """Write plain data as people read it: indented, letters as they are, one line end."""
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
-
-
-def shown(value: object) -> str:
-    """Show a value in an error: short, and on one line."""
-    try:
-        text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
-    except ValueError:  # an integer of thousands of digits has no text
-        return "a number of thousands of digits"
-    text = " ".join(text.encode("utf-8", "backslashreplace").decode("utf-8").split())
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
-
-
-def _under(path: str, name: str) -> str:
-    """Join a path and what is under it; paths of whole documents ("the ledger") are not told."""
-    return name if " " in path.split("[", maxsplit=1)[0] or not path else f"{path}.{name}"
 
 
 def _key(key: object) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from simtrack.ledger.fields import as_json
+from simtrack.plain import Plain
 from simtrack.validate import integer
 
 __all__ = ["VERDICT_HINTS", "Leak", "LeakRule", "Passage", "Screening", "screen"]
@@ -23,6 +24,8 @@ VERDICT_HINTS: Final = (
 )  # fmt: skip
 _FRAGMENT: Final = 20
 _EXCERPT: Final = 24
+
+_SCREENING: Final = ("clean", "unit", "units", "units_with_leaks", "passages", "leaks", "notes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Leak:
+class Leak(Plain):
     """What stands where it must not?"""
 
     rule: LeakRule
@@ -57,15 +60,9 @@ class Leak:
     offset: int
     excerpt: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """The leak as plain data."""
-        return {
-            name: getattr(self, name) for name in ("rule", "term", "where", "offset", "excerpt")
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Screening:
+class Screening(Plain, schema=SCHEMA, names=_SCREENING):
     """What was found, in how many passages, and what was not looked for?
 
     Attributes
@@ -92,19 +89,6 @@ class Screening:
     def clean(self) -> bool:
         """Was nothing found?"""
         return not self.leaks
-
-    def to_dict(self) -> dict[str, Any]:
-        """The screening as plain data."""
-        return {
-            "schema": SCHEMA,
-            "clean": self.clean,
-            "unit": self.unit,
-            "units": self.units,
-            "units_with_leaks": self.units_with_leaks,
-            "passages": self.passages,
-            "leaks": [leak.to_dict() for leak in self.leaks],
-            "notes": list(self.notes),
-        }
 
     def to_json(self) -> str:
         """The screening as a JSON document."""

@@ -5,22 +5,27 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from simtrack.errors import InputError
 from simtrack.ledger.clauses import Clause, Rung, Tombstone
 from simtrack.ledger.compilation import Compilation
-from simtrack.ledger.fields import a_label, a_text, as_json, at, items, known, read_object
+from simtrack.ledger.fields import (
+    LedgerPart,
+    a_label,
+    a_text,
+    as_json,
+    read_object,
+)
 from simtrack.options import choice
 
 __all__ = ["Ledger", "Pending"]
 
 SCHEMA: Final = "simtrack.ledger/1"
-_OPTIONAL: Final = ("clauses", "tombstones", "compilation", "pending")
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(LedgerPart, what="pending"):
     """Which intervention waits for its re-test, and what was there before it?"""
 
     rung: Rung
@@ -33,22 +38,9 @@ class Pending:
         a_label("clause", self.clause)
         a_text("surface_text", self.surface_text)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The intervention as plain data."""
-        told = {"rung": self.rung, "clause": self.clause, "surface_text": self.surface_text}
-        return {**told, "compilation": self.compilation.to_dict()}
-
-    @classmethod
-    def from_dict(cls, data: object, path: str = "pending") -> Pending:
-        """Read what `to_dict` wrote."""
-        fields = known(data, path, ("rung", "clause", "surface_text", "compilation"))
-        before = Compilation.from_dict(fields["compilation"], f"{path}.compilation")
-        with at(path):
-            return cls(**{**fields, "compilation": before})
-
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class Ledger(LedgerPart, schema=SCHEMA, what="the ledger"):
     """Which requirements did the dialogue make, and which of them bind at a given turn?
 
     A ledger is a value: `add`, `revoke` and `replace` return another one. The dialogue only ever
@@ -163,36 +155,6 @@ class Ledger:
             "tombstones": [tombstone.to_dict() for tombstone in self.tombstones],
         }
         return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The ledger as plain data."""
-        return {
-            "schema": SCHEMA,
-            "task": self.task,
-            "clauses": [clause.to_dict() for clause in self.clauses],
-            "tombstones": [tombstone.to_dict() for tombstone in self.tombstones],
-            "compilation": self.compilation.to_dict(),
-            "pending": None if self.pending is None else self.pending.to_dict(),
-        }
-
-    @classmethod
-    def from_dict(cls, data: object, where: str = "the ledger") -> Ledger:
-        """Read what `to_dict` wrote; only the task must be there.
-
-        Raises
-        ------
-        DataError
-            One line that names the field, the rule and the cure.
-        """
-        fields = known(data, where, ("task",), _OPTIONAL, SCHEMA)
-        clauses, stones = items(fields, "clauses", where), items(fields, "tombstones", where)
-        fields["clauses"] = tuple(Clause.from_dict(one, path) for path, one in clauses)
-        fields["tombstones"] = tuple(Tombstone.from_dict(one, path) for path, one in stones)
-        fields["compilation"] = Compilation.from_dict(fields.get("compilation", {}))
-        pending = fields.get("pending")
-        fields["pending"] = None if pending is None else Pending.from_dict(pending)
-        with at(where):
-            return cls(**fields)
 
     def to_json(self) -> str:
         """The ledger as a JSON document."""

@@ -52,6 +52,10 @@ class Pool:
             raise InputError("pool", "made of distinct names", repr(twice))
         object.__setattr__(self, "generations", frozen)
 
+    def to_plain(self) -> list[list[str]]:
+        """The generations as lists."""
+        return [list(generation) for generation in self.generations]
+
     @property
     def names(self) -> tuple[str, ...]:
         """All names, in the order of the generations."""

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 from simtrack.errors import InputError
-from simtrack.ledger.fields import a_label, a_text, as_json, at, items, known, read_object
+from simtrack.ledger.fields import (
+    LedgerPart,
+    a_label,
+    a_text,
+    as_json,
+    at,
+    items,
+    known,
+    read_object,
+)
 from simtrack.ledger.ledger import Ledger
 from simtrack.ledger.pool import Pool
 from simtrack.ledger.tasks import Task, require_unique
 from simtrack.options import choice
+from simtrack.plain import Plain
 from simtrack.validate import integer
 
 __all__ = ["ASKING", "CONDITIONS", "Condition", "Slice", "Slices", "Turn", "TurnRole"]
@@ -22,11 +32,12 @@ CONDITIONS: Final[tuple[Condition, ...]] = get_args(Condition)
 #: How our scripts introduce a marker; no part of the clause.
 ASKING: Final = "One more requirement: "
 _SET: Final = ("seed", "load", "delay", "depth", "markers", "fillers", "tasks", "slices")
-_SLICE: Final = ("id", "task", "condition", "markers", "turns")
+_NEEDED: Final = ("id", "task", "condition", "markers", "turns")
+_SLICE: Final = ("id", ("task", "task_id"), "condition", "markers", "revoked", "turns")
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(LedgerPart, what="the turn"):
     """What does the user say, and what for?"""
 
     role: TurnRole
@@ -36,20 +47,9 @@ class Turn:
         choice("role", self.role, TurnRole)
         a_text("text", self.text)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The turn as plain data."""
-        return {"role": self.role, "text": self.text}
-
-    @classmethod
-    def from_dict(cls, data: object, path: str = "the turn") -> Turn:
-        """Read what `to_dict` wrote."""
-        fields = known(data, path, ("role", "text"))
-        with at(path):
-            return cls(**fields)
-
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Plain, names=_SLICE):
     """Which script is this, and which marker may relapse?
 
     Attributes
@@ -113,21 +113,15 @@ class Slice:
                 ledger = ledger.revoke(place, self.revoked)
         return ledger
 
-    def to_dict(self) -> dict[str, Any]:
-        """The slice as plain data; its task by id."""
-        return {
-            "id": self.id,
-            "task": self.task.id,
-            "condition": self.condition,
-            "markers": list(self.markers),
-            "revoked": self.revoked,
-            "turns": [turn.to_dict() for turn in self.turns],
-        }
+    @property
+    def task_id(self) -> str:
+        """The task by its id."""
+        return self.task.id
 
     @classmethod
     def from_dict(cls, data: object, tasks: dict[str, Task], path: str = "the slice") -> Slice:
         """Read what `to_dict` wrote; `tasks` by id."""
-        fields = known(data, path, _SLICE, ("revoked",))
+        fields = known(data, path, _NEEDED, ("revoked",))
         task = fields["task"]
         turns = items(fields, "turns", path)
         with at(path):
@@ -140,7 +134,7 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
-class Slices:
+class Slices(Plain, schema=SCHEMA, names=_SET):
     """Which slices were made, from which tasks and pools, by which draw?
 
     `markers` and `fillers` are the pools; all else is as in `make_slices`.
@@ -154,17 +148,6 @@ class Slices:
     load: int
     delay: int
     depth: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """The slices as plain data, with the tasks and the pools that they are from."""
-        return {
-            "schema": SCHEMA,
-            **{name: getattr(self, name) for name in ("seed", "load", "delay", "depth")},
-            "markers": [list(generation) for generation in self.markers.generations],
-            "fillers": [list(generation) for generation in self.fillers.generations],
-            "tasks": [task.to_dict() for task in self.tasks],
-            "slices": [one.to_dict() for one in self.slices],
-        }
 
     @classmethod
     def from_dict(cls, data: object, where: str = "the slices") -> Slices:

@@ -9,19 +9,18 @@ from typing import Any, Final
 
 from simtrack.errors import DataError, InputError
 from simtrack.ledger.clauses import Clause
-from simtrack.ledger.fields import a_label, a_text, at, items, known, read_object
+from simtrack.ledger.fields import LedgerPart, a_label, a_text, items, known, read_object
+from simtrack.plain import Plain
 
 __all__ = ["Task", "read_tasks", "require_unique", "tasks_document"]
 
 SCHEMA: Final = "simtrack.tasks/1"
-_NEEDED: Final = ("id", "statement", "entry_point")
-_OPTIONAL: Final = ("solution", "requirements")
 #: How HumanEval names the same things; its unit tests are not needed here.
 _HUMAN_EVAL: Final = {"task_id": "id", "prompt": "statement", "canonical_solution": "solution"}
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class Task(LedgerPart, what="the task"):
     """What is to be programmed, and which clauses bind from the start?
 
     Parameters
@@ -60,24 +59,16 @@ class Task:
         object.__setattr__(self, "requirements", given)
 
     def to_dict(self) -> dict[str, Any]:
-        """The task as plain data."""
-        told = {name: getattr(self, name) for name in (*_NEEDED, "solution")}
+        """The task as plain data; of its clauses what was fixed from the start."""
         fixed = ("id", "text", "checker_id")
-        return {
-            **told,
-            "requirements": [{name: getattr(c, name) for name in fixed} for c in self.requirements],
-        }
+        clauses = [{name: getattr(c, name) for name in fixed} for c in self.requirements]
+        return Plain.to_dict(self) | {"requirements": clauses}
 
     @classmethod
-    def from_dict(cls, data: object, path: str = "the task") -> Task:
-        """Read what `to_dict` wrote, or a task of HumanEval's."""
-        if isinstance(data, dict) and "task_id" in data:
+    def _given(cls, data: object, where: str) -> dict[str, Any]:
+        if isinstance(data, dict) and "task_id" in data:  # a task of HumanEval's
             data = {_HUMAN_EVAL.get(key, key): data[key] for key in data if key != "test"}
-        fields = known(data, path, _NEEDED, _OPTIONAL)
-        clauses = items(fields, "requirements", path)
-        fields["requirements"] = tuple(Clause.from_dict(one, place) for place, one in clauses)
-        with at(path):
-            return cls(**fields)
+        return known(data, where, *cls.arguments())
 
 
 def read_tasks(text: str) -> tuple[Task, ...]:
