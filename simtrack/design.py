@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simtrack.errors import InputError
+from simtrack.plain import Document, Pairs
 from simtrack.validate import integer
 
 __all__ = ["Design"]
@@ -18,7 +19,7 @@ _MOST_CELLS = 100_000
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Design:
+class Design(Document):
     """How many trials are planned, of what?
 
     Every cluster is run `repetitions` times in every cell of the crossed conditions; a factor named
@@ -47,7 +48,7 @@ class Design:
 
     clusters: int
     repetitions: int
-    conditions: tuple[tuple[str, tuple[str, ...]], ...]
+    conditions: Pairs[tuple[str, ...]]
     between: tuple[str, ...]
     cluster_name: str
 
@@ -60,7 +61,7 @@ class Design:
         cluster_name: str = "scenario",
     ) -> None:
         pairs = conditions.items() if isinstance(conditions, Mapping) else conditions
-        frozen = tuple((str(name), tuple(map(str, levels))) for name, levels in pairs)
+        frozen = Pairs((str(name), tuple(map(str, levels))) for name, levels in pairs)
         count = 1
         for name, levels in frozen:
             if not levels or len(set(levels)) != len(levels):
@@ -108,23 +109,3 @@ class Design:
     def with_(self, **changes: Any) -> Design:
         """Give this design with some fields changed; all checks are made again."""
         return Design(**{**{name: getattr(self, name) for name in _FIELDS}, **changes})
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain data from which `from_dict` makes an equal design."""
-        return {
-            "clusters": self.clusters,
-            "repetitions": self.repetitions,
-            "conditions": {name: list(levels) for name, levels in self.conditions},
-            "between": list(self.between),
-            "cluster_name": self.cluster_name,
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], where: str = "design") -> Design:
-        """Make a design from plain data; unknown keys are refused."""
-        for key in data:
-            if key not in _FIELDS:
-                raise InputError("key", f"one of {', '.join(_FIELDS)}", repr(key), where=where)
-        if "clusters" not in data:
-            raise InputError("clusters", "given", where=where)
-        return cls(**data)

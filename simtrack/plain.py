@@ -25,8 +25,6 @@ __all__ = [
     "under",
 ]
 
-Names = tuple[str | tuple[str, str], ...]
-
 
 class Plain:
     """A dataclass that is written as plain data.
@@ -35,9 +33,10 @@ class Plain:
     --------------
     schema, kind : str
         Written first, and refused where they are read with another value.
-    names : tuple of str or (key, str)
-        What `to_dict` writes, in this order: fields, properties, or methods without arguments,
-        under their own name or another key. By default all fields without an underscore in front.
+    names : str
+        What `to_dict` writes, in this order, separated by blanks: fields, properties, or methods
+        without arguments; "key=name" writes one under another key. By default all fields without
+        an underscore in front.
 
     Notes
     -----
@@ -48,7 +47,7 @@ class Plain:
     --------
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
-    ... class Share(Plain, schema="simtrack.share/1", names=(("passes", "hits"), "rate")):
+    ... class Share(Plain, schema="simtrack.share/1", names="passes=hits rate"):
     ...     hits: int
     ...     n: int = 1
     ...     @property
@@ -60,10 +59,10 @@ class Plain:
 
     __slots__ = ()
     _head: ClassVar[Mapping[str, str]] = {}
-    _names: ClassVar[Names] = ()
+    _names: ClassVar[Mapping[str, str]] = {}
 
     def __init_subclass__(
-        cls, *, schema: str = "", kind: str = "", names: Names = (), **more: object
+        cls, *, schema: str = "", kind: str = "", names: str = "", **more: object
     ) -> None:
         super().__init_subclass__(**more)
         # a dataclass with slots is made twice, the second time without keywords
@@ -71,12 +70,13 @@ class Plain:
             given = {"schema": schema, "kind": kind}
             cls._head = {key: value for key, value in given.items() if value}
         if names:
-            cls._names = names
+            pairs = [entry.partition("=") for entry in names.split()]
+            cls._names = {key: name or key for key, _, name in pairs}
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain data: what JSON and TOML can hold."""
-        pairs = [(n, n) if isinstance(n, str) else n for n in self._names or _field_names(self)]
-        return {**self._head, **{key: plain(getattr(self, name)) for key, name in pairs}}
+        names = self._names or {name: name for name in _field_names(self)}
+        return {**self._head, **{key: plain(getattr(self, name)) for key, name in names.items()}}
 
 
 class Document(Plain):
@@ -114,7 +114,7 @@ class Document(Plain):
         return cls._made(values, where)
 
     @classmethod
-    def arguments(cls) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _arguments(cls) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Name what must be given, and what may be left out."""
         names = _about(cls)[0]
         needed, optional = (

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from simtrack.errors import DataError, InputError
+from simtrack.plain import Plain
 from simtrack.validate import real
 
 __all__ = ["Price", "price_of", "read_prices"]
@@ -23,7 +24,7 @@ _TOKENS: Final = ("input_tokens", "output_tokens")
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class Price(Plain, schema="simtrack.price/1"):
     """What does one call cost, in US dollars?
 
     Either a flat price a call, or prices per million tokens (mtok) with the tokens of a call.
@@ -94,8 +95,7 @@ class Price:
 
     def to_dict(self) -> dict[str, Any]:
         """What was given, as plain data with a schema id."""
-        given = {name: value for name, value in asdict(self).items() if value is not None}
-        return {"schema": "simtrack.price/1", **given}
+        return {name: value for name, value in Plain.to_dict(self).items() if value is not None}
 
 
 def read_prices(path: str | Path) -> dict[str, Price]:

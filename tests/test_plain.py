@@ -30,7 +30,7 @@ class Whole(Document, schema="simtrack.whole/1", kind="whole"):
 
 
 @dataclass(frozen=True, slots=True)
-class Result(Plain, schema="simtrack.result/1", names=("notes", ("p", "pvalue"), "double")):
+class Result(Plain, schema="simtrack.result/1", names="notes p=pvalue double"):
     pvalue: float
     notes: tuple[str, ...] = ()
 

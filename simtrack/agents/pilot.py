@@ -18,7 +18,7 @@ from simtrack.validate import confidence_level, integer
 __all__ = ["FittedAgent"]
 
 Floats = NDArray[np.float64]
-_WRITTEN = ("agent", ("parameters", "summary"), "computation", "guarantee", "notes", "n", "seed")
+_WRITTEN = "agent parameters=summary computation guarantee notes n seed"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,7 +27,7 @@ RUNGS: Final[Mapping[Rung, str]] = {
     "L5": "force structure by the opening of the reply",
     "L7": "retry against a report of what was violated",
 }
-_CLAUSE: Final = ("id", "turn", "text", "surface_text", "checker_id", "history")
+_CLAUSE: Final = "id turn text surface_text checker_id history"
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ class LedgerPart(Document):
 
     @classmethod
     def _given(cls, data: object, where: str) -> dict[str, Any]:
-        needed, optional = cls.arguments()
+        needed, optional = cls._arguments()
         return known(data, where, needed, optional, cls._head.get("schema"))
 
     @classmethod

@@ -25,7 +25,7 @@ VERDICT_HINTS: Final = (
 _FRAGMENT: Final = 20
 _EXCERPT: Final = 24
 
-_SCREENING: Final = ("clean", "unit", "units", "units_with_leaks", "passages", "leaks", "notes")
+_SCREENING: Final = "clean unit units units_with_leaks passages leaks notes"
 
 
 @dataclass(frozen=True, slots=True)

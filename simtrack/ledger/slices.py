@@ -31,9 +31,9 @@ TurnRole = Literal["task", "marker", "auxiliary", "revocation"]
 CONDITIONS: Final[tuple[Condition, ...]] = get_args(Condition)
 #: How our scripts introduce a marker; no part of the clause.
 ASKING: Final = "One more requirement: "
-_SET: Final = ("seed", "load", "delay", "depth", "markers", "fillers", "tasks", "slices")
+_SET: Final = "seed load delay depth markers fillers tasks slices"
 _NEEDED: Final = ("id", "task", "condition", "markers", "turns")
-_SLICE: Final = ("id", ("task", "task_id"), "condition", "markers", "revoked", "turns")
+_SLICE: Final = "id task=task_id condition markers revoked turns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Slices(Plain, schema=SCHEMA, names=_SET):
     @classmethod
     def from_dict(cls, data: object, where: str = "the slices") -> Slices:
         """Read what `to_dict` wrote."""
-        fields = known(data, where, _SET, (), SCHEMA)
+        fields = known(data, where, tuple(_SET.split()), (), SCHEMA)
         given = items(fields, "tasks", where)
         tasks = tuple(Task.from_dict(one, path) for path, one in given)
         require_unique("tasks", [task.id for task in tasks])
@@ -166,7 +166,9 @@ class Slices(Plain, schema=SCHEMA, names=_SET):
             with at(name):
                 pools[name] = Pool(*(tuple(n for _, n in items({p: g}, p, "")) for p, g in each))
         with at(where):
-            numbers = {name: integer(name, fields[name], 0) for name in _SET[:4]}
+            numbers = {
+                name: integer(name, fields[name], 0) for name in ("seed", "load", "delay", "depth")
+            }
         return cls(slices, tasks, pools["markers"], pools["fillers"], **numbers)
 
     def to_json(self) -> str:

@@ -68,7 +68,7 @@ class Task(LedgerPart, what="the task"):
     def _given(cls, data: object, where: str) -> dict[str, Any]:
         if isinstance(data, dict) and "task_id" in data:  # a task of HumanEval's
             data = {_HUMAN_EVAL.get(key, key): data[key] for key in data if key != "test"}
-        return known(data, where, *cls.arguments())
+        return known(data, where, *cls._arguments())
 
 
 def read_tasks(text: str) -> tuple[Task, ...]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from simtrack.logs.inspect.metrics import header_metric
 from simtrack.logs.paths import expand
 from simtrack.note import Note
 from simtrack.options import Detail
+from simtrack.plain import Plain
 from simtrack.records import Records, account
 
 __all__ = ["InventoryRow", "inventory"]
@@ -31,7 +31,7 @@ _NOT_INSPECT = "not an Inspect log"
 
 
 @dataclass(frozen=True, slots=True)
-class InventoryRow:
+class InventoryRow(Plain, schema="simtrack.inventory-row/1"):
     """What does one file hold, on its first metric?
 
     Counts are sample × epoch cells: planned = scored + unscored + errored + limited +
@@ -57,14 +57,6 @@ class InventoryRow:
     header_rate: float = math.nan
     refusal: str = ""
     notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the fields by name, with a schema id; NaN becomes None."""
-        found = {
-            name: None if isinstance(v, float) and math.isnan(v) else v
-            for name, v in asdict(self).items()
-        }
-        return {"schema": "simtrack.inventory-row/1", **found}
 
     @property
     def disagrees(self) -> bool:

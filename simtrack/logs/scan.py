@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from simtrack.logs.repeats import Part
 from simtrack.logs.trials import is_trial_table
 from simtrack.note import Note
 from simtrack.options import LogState
+from simtrack.plain import Plain
 from simtrack.records import Account, Records, account
 
 __all__ = ["Scan", "ScannedFile", "scan"]
@@ -34,7 +35,7 @@ _STATES: Mapping[str, LogState] = {"started": "running", "cancelled": "stopped",
 
 
 @dataclass(frozen=True, slots=True)
-class ScannedFile:
+class ScannedFile(Plain):
     """What does one file hold, on its first metric?
 
     Where a table holds several sources or tasks, the first metric is that of each; `metric` is
@@ -66,29 +67,14 @@ class ScannedFile:
     reason: str = ""
     notes: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the fields by name; a mean of nothing is None."""
-        found = {f.name: getattr(self, f.name) for f in fields(self)}
-        found["mean"] = None if math.isnan(self.mean) else self.mean
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in found.items()}
-
 
 @dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(Plain, schema="simtrack.scan/1"):
     """What is in a set of files, in the order of their paths, and what stands against comparing?"""
 
     files: tuple[ScannedFile, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give everything as plain data, with a schema id."""
-        return {
-            "schema": "simtrack.scan/1",
-            "files": [file.to_dict() for file in self.files],
-            "warnings": list(self.warnings),
-            "notes": list(self.notes),
-        }
 
     def __repr__(self) -> str:
         return f"Scan({len(self.files)} files, {len(self.warnings)} warnings)"

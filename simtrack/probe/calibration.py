@@ -24,8 +24,7 @@ from simtrack.validate import integer
 __all__ = ["TRUTHS", "Calibration", "Spending", "calibrate"]
 
 CALLS_PER_ROUND: Final = 2  # one full, one ablated
-_WRITTEN: Final = ("rule", "truths", ("grid", "summary"), "spending", "notes", "computation",
-                   "guarantee")  # fmt: skip
+_WRITTEN: Final = "rule truths grid=summary spending notes computation guarantee"
 #: Truths (full, ablated) that show each state of the frozen rule, and one on a boundary.
 TRUTHS: Final = (
     ("0.95", "0.05"),

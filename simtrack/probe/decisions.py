@@ -118,7 +118,7 @@ def build_table(rule: Rule) -> DecisionTable:
     return DecisionTable(a_side, b_side, state, watch.margin, n_ties, n_unresolved)
 
 
-_DECISION: Final = ("k", "i", "j", "a_side", "b_side", "state", "confident")
+_DECISION: Final = "k i j a_side b_side state confident"
 
 
 @dataclass(frozen=True, slots=True)

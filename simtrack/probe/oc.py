@@ -48,11 +48,12 @@ _VARIABLES: Final = (
 )
 #: Levels of the quantiles of rounds that tables show.
 LEVELS: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
-_WRITTEN: Final = ("rule", "full", "ablated", "paired", "states", "computation", "guarantee",
-                   "probability", "rounds_probability", "expected_rounds", "sd_rounds",
-                   "expected_full", "expected_ablated", "rmse_effect", "unbiased_full",
-                   "unbiased_ablated", "rmse_effect_unbiased", "bias_full", "bias_ablated",
-                   "bias_effect", "quantile_levels", "rounds_quantile")  # fmt: skip
+_WRITTEN: Final = (
+    "rule full ablated paired states computation guarantee probability rounds_probability "
+    "expected_rounds sd_rounds expected_full expected_ablated rmse_effect unbiased_full "
+    "unbiased_ablated rmse_effect_unbiased bias_full bias_ablated bias_effect quantile_levels "
+    "rounds_quantile"
+)
 #: A cumulative probability this little below a level has reached it.
 LEVEL_SLACK: Final = 1e-12
 

@@ -24,10 +24,11 @@ from simtrack.validate import integer
 __all__ = ["SimulatedProbes", "simulate", "truth_streams"]
 
 CHUNK: Final = 20_000
-_WRITTEN: Final = ("rule", "full", "ablated", ("n", "n_probes"), "seed", "states", "computation",
-                   "guarantee", "counts", "probability", "probability_mcse", "probability_low",
-                   "probability_high", "expected_rounds", "expected_rounds_mcse", "bias_effect",
-                   "bias_effect_mcse")  # fmt: skip
+_WRITTEN: Final = (
+    "rule full ablated n=n_probes seed states computation guarantee counts probability "
+    "probability_mcse probability_low probability_high expected_rounds expected_rounds_mcse "
+    "bias_effect bias_effect_mcse"
+)
 #: The standard normal deviate that leaves 2.5 % above it.
 Z_95: Final = 1.959963984540054
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from simtrack.errors import InputError
 from simtrack.options import Stopped
+from simtrack.plain import Plain
 from simtrack.validate import integer
 
 __all__ = [
@@ -142,9 +143,14 @@ def in_words(numbers: Sequence[int], schedule: Sequence[range]) -> str:
 Arrays = Mapping[str, NDArray[Any]]
 _KINDS = "biuf"
 
+_WRITTEN = (
+    "n_replicates_done=n_done n_replicates_planned=n_planned n_blocks_done n_blocks_planned "
+    "n_blocks_resumed=n_resumed stopped sha256 notes"
+)
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Blocks:
+class Blocks(Plain, schema="simtrack.blocks/1", names=_WRITTEN):
     """Which replicates are done, and what did they give?
 
     Attributes
@@ -180,6 +186,16 @@ class Blocks:
         return sum(map(len, self.schedule))
 
     @property
+    def n_blocks_done(self) -> int:
+        """The number of blocks that are done."""
+        return len(self.done)
+
+    @property
+    def n_blocks_planned(self) -> int:
+        """The number of blocks that were asked for."""
+        return len(self.schedule)
+
+    @property
     def complete(self) -> bool:
         """Whether every block that was asked for is done."""
         return len(self.done) == len(self.schedule)
@@ -197,20 +213,6 @@ class Blocks:
         digest_arrays(digest, {"replicates": self.replicates})
         digest_arrays(digest, self.arrays)
         return digest.hexdigest()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the counts as plain data, without the arrays."""
-        return {
-            "schema": "simtrack.blocks/1",
-            "n_replicates_done": self.n_done,
-            "n_replicates_planned": self.n_planned,
-            "n_blocks_done": len(self.done),
-            "n_blocks_planned": len(self.schedule),
-            "n_blocks_resumed": self.n_resumed,
-            "stopped": self.stopped,
-            "sha256": self.sha256,
-            "notes": list(self.notes),
-        }
 
     def __repr__(self) -> str:
         names = ", ".join(sorted(self.arrays)) or "nothing"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from simtrack.counts import NO_LABEL, Factor
 from simtrack.errors import DataError, InputError
 from simtrack.options import Computation, Guarantee
+from simtrack.plain import Plain
 from simtrack.records import Records
 from simtrack.taxonomy import NO_REPORT, STAGEIF
 
@@ -20,9 +21,14 @@ __all__ = ["CrossTable", "composition", "confusion"]
 MALFORMED = "malformed"
 _TRANSPORT = "TRANSPORT"
 
+_WRITTEN = (
+    "rows columns row_labels column_labels counts totals percentages transport computation "
+    "guarantee notes"
+)
+
 
 @dataclass(frozen=True, slots=True)
-class CrossTable:
+class CrossTable(Plain, names=_WRITTEN):
     """How many replies have each pair of labels?
 
     Attributes
@@ -69,21 +75,8 @@ class CrossTable:
         return self.counts[self.row_labels.index(row)][self.column_labels.index(column)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain data with a schema id."""
-        return {
-            "schema": f"simtrack.{self.what}/1",
-            "rows": self.rows,
-            "columns": self.columns,
-            "row_labels": list(self.row_labels),
-            "column_labels": list(self.column_labels),
-            "counts": [list(row) for row in self.counts],
-            "totals": list(self.totals),
-            "percentages": [list(row) for row in self.percentages],
-            "transport": self.transport,
-            "computation": self.computation,
-            "guarantee": self.guarantee,
-            "notes": list(self.notes),
-        }
+        """Give plain data with a schema id, which says what the table is."""
+        return {"schema": f"simtrack.{self.what}/1"} | Plain.to_dict(self)
 
     def __repr__(self) -> str:
         shape = f"{len(self.row_labels)} {self.rows} x {len(self.column_labels)} {self.columns}"

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simtrack.plain import Plain
 from simtrack.records import Records, Replies
 from simtrack.scoring.schemes import Scheme
 
@@ -51,8 +52,11 @@ class Corruption:
     examples: tuple[str, ...] = ()
 
 
+_WRITTEN = "scheme passed vacuous rows notes"
+
+
 @dataclass(frozen=True, slots=True)
-class CorruptionGate:
+class CorruptionGate(Plain, schema="simtrack.corruption-gate/1", names=_WRITTEN):
     """Did every success metric collapse?
 
     Attributes
@@ -76,21 +80,6 @@ class CorruptionGate:
     def passed(self) -> bool:
         """Whether there were successes, and none survived."""
         return not self.vacuous and not any(row.survivors for row in self.rows)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain data with a schema id."""
-        names = ("name", "table", "view", "successes_before", "tested", "survivors")
-        return {
-            "schema": "simtrack.corruption-gate/1",
-            "scheme": self.scheme,
-            "passed": self.passed,
-            "vacuous": self.vacuous,
-            "rows": [
-                {n: getattr(row, n) for n in names} | {"examples": list(row.examples)}
-                for row in self.rows
-            ],
-            "notes": list(self.notes),
-        }
 
 
 def corruption_gate(replies: Replies, scheme: Scheme, protocol: Any) -> CorruptionGate:

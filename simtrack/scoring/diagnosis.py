@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from simtrack.counts import Factor, natural_order
 from simtrack.errors import DataError, InputError
 from simtrack.inference import Agreement, Ratings, cohen_kappa, percent_agreement
 from simtrack.options import Computation, Guarantee
+from simtrack.plain import Plain
 from simtrack.probe import StoppingRule
 from simtrack.probe.states import STATES, State
 from simtrack.records import Records
@@ -61,8 +61,14 @@ class Diagnosis:
     cannot_judge: int
 
 
+_WRITTEN = (
+    "diagnoses confident agree samples cannot_judge unlabelled computation guarantee agreement "
+    "kappa sample_agreement sample_kappa notes"
+)
+
+
 @dataclass(frozen=True, slots=True)
-class DiagnosisReplay:
+class DiagnosisReplay(Plain, schema="simtrack.diagnosis-replay/1", names=_WRITTEN):
     """How often do human labels, replayed, give the system's diagnosis?
 
     Attributes
@@ -94,20 +100,6 @@ class DiagnosisReplay:
     notes: tuple[str, ...] = ()
     computation: Computation = "closed-form"
     guarantee: Guarantee = "asymptotic"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values for JSON."""
-        names = ("confident", "agree", "samples", "cannot_judge", "unlabelled", "computation",
-                 "guarantee")  # fmt: skip
-        rates = ("agreement", "kappa", "sample_agreement", "sample_kappa")
-        listed = [{n: getattr(d, n) for n in d.__slots__} for d in self.diagnoses]
-        return {
-            "schema": "simtrack.diagnosis-replay/1",
-            "diagnoses": listed,
-            **{name: getattr(self, name) for name in names},
-            **{name: getattr(self, name).to_dict() for name in rates},
-            "notes": list(self.notes),
-        }
 
     def __repr__(self) -> str:
         return f"DiagnosisReplay({self.agree} of {self.confident} confident diagnoses agree)"

@@ -18,6 +18,7 @@ from simtrack.inference import (
     percent_agreement,
 )
 from simtrack.options import Computation, Guarantee
+from simtrack.plain import Plain
 
 __all__ = ["JudgeAgreement", "JudgePair", "SelfPreference", "judge_agreement", "self_preference"]
 
@@ -34,8 +35,11 @@ class JudgePair:
     kappa: Agreement
 
 
+_WRITTEN = "judges outputs pairs fleiss notes computation guarantee"
+
+
 @dataclass(frozen=True, slots=True)
-class JudgeAgreement:
+class JudgeAgreement(Plain, schema="simtrack.judge-agreement/1", names=_WRITTEN):
     """How well do judges agree?
 
     Attributes
@@ -66,23 +70,6 @@ class JudgeAgreement:
                 return found
         raise InputError("pair", f"two of {', '.join(self.judges)}", f"{first}, {second}")
 
-    def to_dict(self) -> dict[str, object]:
-        """Give plain values for JSON."""
-        return {
-            "schema": "simtrack.judge-agreement/1",
-            "judges": list(self.judges),
-            "outputs": self.outputs,
-            "pairs": [
-                {"first": p.first, "second": p.second, "percent": p.percent.to_dict(),
-                 "kappa": p.kappa.to_dict()}
-                for p in self.pairs
-            ],
-            "fleiss": self.fleiss.to_dict(),
-            "notes": list(self.notes),
-            "computation": self.computation,
-            "guarantee": self.guarantee,
-        }  # fmt: skip
-
     def __repr__(self) -> str:
         value = self.fleiss.value
         shown = "not defined" if value is None else f"{value:.4f}"
@@ -92,7 +79,7 @@ class JudgeAgreement:
 
 
 @dataclass(frozen=True, slots=True)
-class SelfPreference:
+class SelfPreference(Plain, schema="simtrack.self-preference/1"):
     """Is a judge more lenient with its own family than with others?
 
     Attributes
@@ -133,13 +120,6 @@ class SelfPreference:
     notes: tuple[str, ...] = ()
     computation: Computation = "closed-form"
     guarantee: Guarantee = "descriptive"
-
-    def to_dict(self) -> dict[str, object]:
-        """Give plain values for JSON."""
-        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        test = None if self.own_test is None else self.own_test.to_dict()
-        more = {"own_test": test, "notes": list(self.notes)}
-        return {"schema": "simtrack.self-preference/1"} | plain | more
 
     def __repr__(self) -> str:
         shown = "not defined" if self.delta is None else f"{self.delta:+.4f}"

@@ -34,8 +34,9 @@ Ints = NDArray[np.int64]
 #: The codes that an episode of the agent can end in.
 OUTCOMES = RELAPSE.codes[1:]
 _MOST_TURNS = 10_000
-_WRITTEN = ("rate", "unparseable", "empty", "miss", "icc", "task_share", "persistence", "common",
-            "in_force", "classes", "loops", "slices")  # fmt: skip
+_WRITTEN = (
+    "rate unparseable empty miss icc task_share persistence common in_force classes loops slices"
+)
 _CLASSES = 3
 _TABLES = ("rate", "unparseable", "empty", "miss")
 _SHARES = ("icc", "task_share", "persistence", "common", "in_force")

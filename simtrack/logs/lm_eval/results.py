@@ -14,6 +14,7 @@ from simtrack.logs.lm_eval.fields import AGGREGATE_COLUMNS, Aggregate, ResultsFi
 from simtrack.logs.rows import Outcome, choose_metrics, judged, rows_to_records
 from simtrack.logs.score_values import ScoreReader
 from simtrack.options import Computation, Guarantee, choice
+from simtrack.plain import Plain
 from simtrack.records import Records
 
 __all__ = ["GroupMean", "GroupWeights", "aggregates", "group_mean", "judge_group", "read_results"]
@@ -27,7 +28,7 @@ _NEAR = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class GroupMean:
+class GroupMean(Plain, schema="simtrack.group-mean/1"):
     """The mean over a group of tasks, with the standard error of that very mean."""
 
     weights: GroupWeights
@@ -35,17 +36,6 @@ class GroupMean:
     standard_error: float
     computation: Computation = "closed-form"
     guarantee: Guarantee = "asymptotic"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the fields by name, with a schema id."""
-        return {
-            "schema": "simtrack.group-mean/1",
-            "weights": self.weights,
-            "mean": self.mean,
-            "standard_error": self.standard_error,
-            "computation": self.computation,
-            "guarantee": self.guarantee,
-        }
 
 
 def group_mean(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from simtrack.errors import InputError
+from simtrack.plain import Plain
 from simtrack.scoring.artifacts.facts import Facts, facts_of
 from simtrack.scoring.protocol_file import only_keys, texts
 from simtrack.validate import integer
@@ -174,7 +175,7 @@ _NESTED = "nested too deeply"
 
 
 @dataclass(frozen=True, slots=True)
-class ArtifactRules:
+class ArtifactRules(Plain):
     """How is code found in a reply, and what is too little or too much of it?
 
     Parameters
@@ -218,11 +219,6 @@ class ArtifactRules:
         if "languages" in plain:
             plain["languages"] = texts(plain["languages"], "languages", where)
         return cls(**plain)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain data that `from_dict` reads."""
-        numbers = {name: getattr(self, name) for name in self.__slots__[1:]}
-        return {"languages": list(self.languages), **numbers}
 
 
 @dataclass(frozen=True, slots=True)

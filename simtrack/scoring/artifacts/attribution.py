@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from simtrack.options import choice
+from simtrack.plain import Document
 from simtrack.scoring.artifacts.artifact import Artifact
 from simtrack.scoring.artifacts.facts import Facts
 from simtrack.scoring.artifacts.presence import Check, comments_of, entails, holds
-from simtrack.scoring.protocol_file import only_keys
 from simtrack.validate import real
 
 __all__ = ["Attribution", "AttributionRules", "Mention", "RowClause", "Situation", "attribute",
@@ -26,7 +26,7 @@ MentionScope = Literal["reply", "artifact"]
 
 
 @dataclass(frozen=True, slots=True)
-class AttributionRules:
+class AttributionRules(Document):
     """When does a name overlap with a replacement's, and where is a mention looked for?
 
     Parameters
@@ -44,16 +44,6 @@ class AttributionRules:
     def __post_init__(self) -> None:
         real("overlap", self.overlap, 0.0, 1.0)
         choice("mention", self.mention, MentionScope)
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any], where: str = "attribution") -> AttributionRules:
-        """Make rules from plain data; what is left out takes its default."""
-        only_keys(content, cls.__slots__, where)
-        return cls(**content)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain data that `from_dict` reads."""
-        return {"overlap": self.overlap, "mention": self.mention}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from simtrack.counts import Factor
 from simtrack.errors import DataError, InputError
 from simtrack.inference.numerics.special import t_critical
 from simtrack.options import Computation, Guarantee
+from simtrack.plain import Plain
 from simtrack.price import Price, price_of
 from simtrack.records import Records
 from simtrack.scoring.columns import number_column
@@ -28,7 +29,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class CostRatio:
+class CostRatio(Plain, schema="simtrack.cost-ratio/1"):
     """How many times more does a delivered task cost in the first arm than in the second?
 
     Attributes
@@ -70,10 +71,6 @@ class CostRatio:
     method: str = "cluster t on the log of a ratio of ratios"
     computation: Computation = "closed-form"
     guarantee: Guarantee = "asymptotic"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values for JSON."""
-        return {"schema": "simtrack.cost-ratio/1", **asdict(self)}
 
     def __repr__(self) -> str:
         if self.ratio is None:

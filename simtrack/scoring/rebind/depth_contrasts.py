@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +14,7 @@ from simtrack.errors import DataError, InputError
 from simtrack.inference import BootstrapInterval, bootstrap
 from simtrack.inference.resampling.draws import quantile_error
 from simtrack.options import Computation, Guarantee
+from simtrack.plain import Plain
 from simtrack.records import Records
 
 __all__ = [
@@ -31,9 +31,13 @@ __all__ = [
 #: Codes of episodes that cannot be judged.
 _UNDEFINED = ("TRANSPORT", "EMPTY", "UNPARSEABLE")
 
+_WRITTEN = (
+    "shallow deep difference low high level pairs left_out unpaired notes computation guarantee"
+)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DepthDifference:
+class DepthDifference(Plain, schema="simtrack.depth-difference/1", names=_WRITTEN):
     """How much more prevalent is relapse at the deepest than at the shallowest depth?
 
     Attributes
@@ -62,11 +66,6 @@ class DepthDifference:
     notes: tuple[str, ...]
     computation: Computation
     guarantee: Guarantee = "asymptotic"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values for JSON."""
-        names = [n for n in self.__slots__ if n != "interval"]
-        return {"schema": "simtrack.depth-difference/1"} | {n: getattr(self, n) for n in names}
 
     def __repr__(self) -> str:
         ends = "no interval" if self.low is None else f"{self.low:+.4f} to {self.high:+.4f}"

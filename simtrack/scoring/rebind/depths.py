@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from simtrack.estimands import Estimand, estimand
 from simtrack.inference import bounded_mean
 from simtrack.inference.resampling.draws import drawn_sums
 from simtrack.options import Computation, Guarantee
+from simtrack.plain import Plain
 from simtrack.records import Records
 from simtrack.scoring.rebind.depth_contrasts import (
     Crossing,
@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class DepthCurve:
+class DepthCurve(Plain, schema="simtrack.depth-curve/1"):
     """How often is a relapse present at each depth after revocation?
 
     Attributes
@@ -58,10 +58,6 @@ class DepthCurve:
     notes: tuple[str, ...] = ()
     computation: Computation = "closed-form"
     guarantee: Guarantee = "asymptotic"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values for JSON."""
-        return {"schema": "simtrack.depth-curve/1", **asdict(self)}
 
     def __repr__(self) -> str:
         points = ", ".join(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from simtrack.errors import DataError, InputError
 from simtrack.estimands import Estimand, estimand
 from simtrack.inference import Auroc, BootstrapInterval, auroc, bootstrap, bounded_mean
 from simtrack.options import Computation, Guarantee, choice
+from simtrack.plain import Plain
 from simtrack.records import Records
 from simtrack.scoring.columns import number_column
 from simtrack.scoring.rebind.depth_contrasts import depths_of
@@ -28,9 +29,11 @@ SliceLabel = Literal["any", "majority", "all"]
 _LEAST: dict[SliceLabel, float] = {"any": 0.0, "majority": 0.5}
 _UNDEFINED = ("TRANSPORT", "EMPTY", "UNPARSEABLE")
 
+_DEPTH = "depth slices without_signal undefined auroc"
+
 
 @dataclass(frozen=True, slots=True)
-class DepthAuroc:
+class DepthAuroc(Plain, schema="simtrack.depth-auroc/1", names=_DEPTH):
     """How well does the signal tell slices that relapse at one depth from the others?
 
     Attributes
@@ -49,15 +52,15 @@ class DepthAuroc:
     without_signal: int
     undefined: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values for JSON."""
-        names = ("depth", "slices", "without_signal", "undefined")
-        plain = {name: getattr(self, name) for name in names}
-        return {"schema": "simtrack.depth-auroc/1", **plain, "auroc": self.auroc.to_dict()}
+
+_STRATA = (
+    "names prevalence low high relapsed episodes without_signal level notes computation "
+    "guarantee separation=separation_ends"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RiskStrata:
+class RiskStrata(Plain, schema="simtrack.risk-strata/1", names=_STRATA):
     """How prevalent is relapse in slices of low and of high risk, as the probe saw them?
 
     Attributes
@@ -88,12 +91,11 @@ class RiskStrata:
     computation: Computation = "closed-form"
     guarantee: Guarantee = "asymptotic"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values for JSON."""
-        plain = {n: getattr(self, n) for n in self.__slots__ if n != "separation"}
+    @property
+    def separation_ends(self) -> tuple[float, float | None, float | None] | None:
+        """The estimate of `separation` and its interval."""
         found = self.separation
-        ends = None if found is None else [found.estimate, found.low, found.high]
-        return {"schema": "simtrack.risk-strata/1", **plain, "separation": ends}
+        return None if found is None else (found.estimate, found.low, found.high)
 
     def __repr__(self) -> str:
         parts = ", ".join(
