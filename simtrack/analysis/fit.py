@@ -18,7 +18,8 @@ from simtrack.analysis.fit_checks import (
     score_columns,
     slope_of,
 )
-from simtrack.analysis.scope import Scope, find_factor, has_metrics
+from simtrack.analysis.rows import has_metrics
+from simtrack.analysis.scope import Scope, find_factor
 from simtrack.counts import Factor, Losses, Totals
 from simtrack.errors import InputError
 from simtrack.estimands import RATE, Contrast, Estimand, Unavailable

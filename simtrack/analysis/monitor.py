@@ -186,6 +186,8 @@ def monitor(
     scope.one_metric("a sequence is of one")
     records, unit, column = scope.records, scope.cluster, scope.factor
     together = [*taken_together(scope), *cautions_of_table(scope, cluster)]
+    # Of rows as steps there is a warning of its own.
+    together = [note for note in together if (cluster, note.code) != (ROW, "cut-units")]
     if levels is not None:
         together += cautions_of_arms(scope, *levels)
     keep = scored_rows(records)

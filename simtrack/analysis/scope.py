@@ -7,44 +7,49 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simtrack.analysis.crossing import (
     as_factor,
     conditions_within,
+    joined_labels,
     lies_within,
     repeats_across,
+    tells_apart,
+    units_across,
 )
-from simtrack.counts import NO_LABEL, Factor, Losses
-from simtrack.errors import DataError, InputError
+from simtrack.analysis.rows import (
+    has_metrics,
+    with_metrics,
+    with_rows,
+    with_scores,
+    with_status,
+)
+from simtrack.counts import NO_LABEL, Factor
+from simtrack.errors import InputError
 from simtrack.note import Note
-from simtrack.options import Status
-from simtrack.records import IDENTITY, Records, account
+from simtrack.records import IDENTITY, Records
 
-__all__ = ["ALIASES", "GROUPS", "OF_TRIALS", "REPETITION", "UNNAMED", "Scope",
-           "default_cluster", "differing", "factor_of", "find_factor", "has_metrics",
+__all__ = ["ALIASES", "GROUPS", "OF_TRIALS", "REPETITION", "Scope",
+           "default_cluster", "differing", "factor_of", "find_factor",
            "selected"]  # fmt: skip
 
 #: Names that people use for columns of the trial table.
 ALIASES = {"id": "unit", "sample": "unit", "item": "unit", "epoch": "repetition",
            "trial": "repetition", "file": "source", "log": "source"}  # fmt: skip
-#: The metric of rows that name none, in a table where others do.
-UNNAMED = "(no metric)"
 #: Grouped by, where a table has several levels and nothing was asked for.
 GROUPS = ("task", "model", "arm", "source")
 #: Columns that tell repetitions of one trial apart, under one condition.
 REPETITION = ("repetition", "epoch", "trial", "seed", "replicate", "repeat", "run", "source")
 #: Columns that say what became of a trial, or how it was read: nothing that can be sampled.
 OF_TRIALS = ("metric", "outcome", "reason", "status", "limit", "score", "scorer", "filter", "view")
+#: Those of them that no trial is named by.
+_RESULTS = ("outcome", "reason", "status", "limit", "score")
 #: Numbers that trials gave.
 NUMBERS = ("value", "signal", "tokens_in", "tokens_out", "duration_s", "working_s", "cost_usd")
 #: Where a level named for a comparison is looked for first.
 _ARMS = ("model", "arm", "source", "task", "stage")
-#: Columns of the file's own that may hold a `Status` of every row.
-_STATUS_COLUMNS = ("column.status", "status_of_trial")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +69,8 @@ class Scope:
         The columns whose groups are answered one by one.
     factor : str or None
         The column whose levels are compared.
+    levels : pair of str or None
+        The two levels.
     conditions : tuple of str
         Columns that vary by design within a unit of one group, and are no repetition.
     notes : tuple of str
@@ -75,6 +82,7 @@ class Scope:
     cluster: str
     by: tuple[str, ...] = ()
     factor: str | None = None
+    levels: tuple[str, str] | None = None
     conditions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -97,7 +105,7 @@ class Scope:
         ----------
         records : Records
         by : str or sequence of str
-            Grouping columns, by name or alias.
+            Grouping columns, by name or alias; an empty name is none.
         cluster : str, optional
             The column of clusters, taken as it stands; `cluster` if there is one, else the unit.
         levels : pair of str, optional
@@ -107,7 +115,7 @@ class Scope:
         metric, where : optional
             Only these metrics; only trials with these labels.
         apart : bool
-            Without `by`, group by those of `GROUPS` that differ.
+            Without `by`, group by those of `GROUPS` that differ. An empty name keeps all together.
 
         Raises
         ------
@@ -115,21 +123,22 @@ class Scope:
             A column or level that is not there; a table without any score; groups that are
             clusters.
         """
-        records = _with_status(records)
+        records = with_status(records)
         wanted = {} if not metric else {"metric": metric}
         records = selected(records, wanted | dict(where or {}))
-        records = _with_metrics(_with_scores(_with_rows(records, cluster)))
+        records = with_metrics(with_scores(with_rows(records, cluster)))
         if levels is not None and levels[0] == levels[1]:
             raise InputError("levels to compare", "two different ones", f"{levels[0]} twice")
         if levels is not None or factor is not None:
             factor = find_factor(records, factor) if factor else factor_of(records, levels or ())
-        names = (by,) if isinstance(by, str) else tuple(by)
-        groups = tuple(dict.fromkeys(find_factor(records, name) for name in names))
+        names = (by,) if by and isinstance(by, str) else tuple(by)
+        asked = [name for name in names if name.strip()]
+        groups = tuple(dict.fromkeys(find_factor(records, name) for name in asked))
         named = None if cluster is None else find_factor(records, cluster)
         if named in OF_TRIALS:
             raise InputError("cluster", "a column that names what was sampled", cluster)
         home = named or default_cluster(records)
-        if apart and not groups:
+        if apart and not names:
             groups = differing(records, home)
         if factor is not None and factor in groups:
             raise InputError("by", f"other than the factor that is compared, {factor}")
@@ -137,15 +146,17 @@ class Scope:
         records, unit = _nested(records, "unit", apart_by)
         if home == "unit":
             home = unit or home
-        elif home == "cluster":
-            records, found = _nested(records, "cluster", apart_by)
-            home = found or home
-        elif unit is not None and named is not None and repeats_across(records, unit, [home]):
-            records, unit = _joined(records, unit, [home])
+        else:
+            if home == "cluster":
+                records, found = _nested(records, "cluster", apart_by)
+                home = found or home
+            if unit is not None and _starts_again(records, unit, home):
+                records, unit = _joined(records, unit, [home])
         if home in groups or ("/" in home and home.rpartition("/")[2] in groups):
             raise InputError("by", f"other than the cluster, {home}")
+        records = _with_files_apart(records, unit, groups) if apart and not names else records
         within = () if unit is None else _conditions(records, unit, groups, factor)
-        return cls(records, unit, home, groups, factor, within, records.notes)
+        return cls(records, unit, home, groups, factor, levels, within, records.notes)
 
     def of_metric(self, metric: str) -> Scope:
         """Keep the readings by one metric; an empty name keeps all."""
@@ -163,6 +174,14 @@ class Scope:
         if len(self.metrics) > 1:
             raise InputError("metric", f"one, as {why}", ", ".join(self.metrics),
                              cure="Use --metric.")  # fmt: skip
+
+    @property
+    def cut_units(self) -> int:
+        """Units whose trials of one group lie in several clusters, so that these depend."""
+        if self.unit is None or self.unit == self.cluster:
+            return 0
+        asked = tuple(n for n in (*self.by, self.factor) if n)
+        return units_across(self.records, self.cluster, (*asked, self.unit))
 
     def pooled(self) -> tuple[str, ...]:
         """Name the columns over which trials of one group are added up."""
@@ -182,6 +201,9 @@ class Scope:
 
     def refuse_conditions(self, what: str) -> None:
         """Refuse what needs repetitions where units are repeated under several conditions."""
+        if self.cut_units:
+            rule = f"a column that keeps the trials of a unit together for {what}"
+            raise InputError("cluster", rule, self.cluster)
         if self.conditions:
             names = ", ".join(self.conditions)
             cure = f"Group by --by {','.join(self.conditions)}"
@@ -198,19 +220,20 @@ class Scope:
 
 
 def selected(records: Records, where: Mapping[str, str | Sequence[str]]) -> Records:
-    """Keep the trials with these labels; a text with bars between labels means any of them."""
+    """Keep the trials with these labels; a text with bars between labels means any of them.
+
+    Trials without a label are meant by `NO_LABEL`, unless a label is called so.
+    """
     for name, label in where.items():
         column = find_factor(records, name)
-        known = records.factors[column].levels
-        one = isinstance(label, str) and (label in known or "|" not in label)
+        factor = records.factors[column]
+        one = isinstance(label, str) and (label in factor.levels or "|" not in label)
         wanted = [label] if one else label.split("|") if isinstance(label, str) else list(label)
-        records = records.select(**{column: [str(x) for x in wanted]})
+        wanted = [str(x) for x in wanted]
+        if NO_LABEL in wanted and (factor.codes < 0).any():
+            records = records.with_factors(**{column: factor.with_missing_named()})
+        records = records.select(**{column: wanted})
     return records
-
-
-def has_metrics(records: Records) -> bool:
-    """Say whether the rows are readings of trials by several named metrics, or by one."""
-    return "metric" in records.factors and bool(records.factors["metric"].compact().levels)
 
 
 def find_factor(records: Records, name: str) -> str:
@@ -228,11 +251,10 @@ def factor_of(records: Records, levels: Sequence[str]) -> str:
     for name in (*_ARMS, *holding):
         if name in holding:
             return name
-    parts = [
-        f"{n} ({', '.join(records.factors[n].levels[:6])})"
-        for n in _ARMS
-        if n in records.factors and records.factors[n].levels
-    ]
+    near = [n for n, f in records.factors.items() if not set(levels).isdisjoint(f.levels)]
+    shown = dict.fromkeys([*near, *(n for n in _ARMS if n in records.factors)])
+    parts = [f"{n} ({', '.join(records.factors[n].levels[:6])})"
+             for n in shown if records.factors[n].levels]  # fmt: skip
     raise InputError(
         "levels to compare", "two levels of one column", " and ".join(levels),
         cure=f"There are: {'; '.join(parts)}.",
@@ -275,8 +297,12 @@ def _conditions(
     labels = {n: f for n, f in few.items() if f is not None}
     wider = Records({**records.factors, **labels})
     rest = [n for n in wider.factors if n not in known and "/" not in n]
-    return (*conditions_within(records, unit, arms, asked),
-            *conditions_within(wider, unit, rest, (*asked, *arms)))  # fmt: skip
+    found = (*conditions_within(records, unit, arms, asked),
+             *conditions_within(wider, unit, rest, (*asked, *arms)))  # fmt: skip
+    numbered = [n for n in (*REPETITION, *OF_TRIALS) if n in records.factors and n not in _RESULTS]
+    trial = dict.fromkeys((*asked, *arms, *numbered, *found))
+    left = [n for n in rest if n not in found]
+    return (*found, *tells_apart(wider, unit, left, tuple(trial)))
 
 
 def _nested(records: Records, name: str, apart: set[str | None]) -> tuple[Records, str | None]:
@@ -293,80 +319,32 @@ def _nested(records: Records, name: str, apart: set[str | None]) -> tuple[Record
     return _joined(records, name, outer) if outer else (records, name)
 
 
+def _with_files_apart(records: Records, unit: str | None, groups: tuple[str, ...]) -> Records:
+    """Say how files are pooled that hold the same units and differ in nothing else."""
+    if groups != ("source",) or unit is None or not repeats_across(records, unit, groups):
+        return records
+    n = len(records.factors["source"].compact().levels)
+    text = f"{n} files hold the same units: --by '' takes their trials as repetitions"
+    return replace(records, notes=(*records.notes, Note("files-apart", text, n=n)))
+
+
 def _joined(records: Records, name: str, outer: Sequence[str]) -> tuple[Records, str]:
     """Add a column whose labels are those of `outer` and `name`, with slashes between."""
-    columns = [records.factors[n].values() for n in (*outer, name)]
-    labels = [None if row[-1] is None else "/".join(part or "" for part in row)
-              for row in zip(*columns, strict=True)]  # fmt: skip
-    joined = "/".join((*outer, name))
-    return records.with_factors(**{joined: Factor.from_values(labels)}), joined
+    whole = list(dict.fromkeys((*outer, name)))
+    joined = "/".join(whole)
+    return records.with_factors(**{joined: joined_labels(records, whole)}), joined
 
 
-def _with_status(records: Records) -> Records:
-    """Use a column of the file's own that says what became of every trial, in our words."""
-    known = set(get_args(Status))
-    now = records.factors.get("status")
-    if now is not None and set(now.compact().levels) != {"scored"}:
-        return records
-    for name in _STATUS_COLUMNS:
-        theirs = records.factors.get(name)
-        if theirs is None or not set(theirs.compact().levels) <= known:
-            continue
-        told = theirs.compact().levels
-        if set(told) <= {"scored"}:
-            continue
-        filled = Factor.from_values([v or "scored" for v in theirs.values()])
-        n = int(sum(v not in (None, "scored") for v in theirs.values()))
-        note = Note("status-column", f"the column {name.removeprefix('column.')} says what became "
-                    f"of every trial: {n} are not scored by it", n=n)  # fmt: skip
-        found = records.with_factors(status=filled)
-        return replace(found, notes=(*found.notes, note))
-    return records
+def _starts_again(records: Records, unit: str, cluster: str) -> bool:
+    """Say whether ids start again in every cluster, so that equal ones are different units.
 
-
-def _with_rows(records: Records, cluster: str | None) -> Records:
-    """Offer every row as a cluster of its own, for tables without ids."""
-    if cluster != "row" or "row" in records.factors:
-        return records
-    return records.with_factors(row=Factor.from_values([str(k + 1) for k in range(len(records))]))
-
-
-def _with_metrics(records: Records) -> Records:
-    """Give rows without a metric one of their own, where other rows have metrics."""
-    metric = records.factors.get("metric")
-    if metric is None or not metric.compact().levels or (metric.codes >= 0).all():
-        return records
-    labels = [label if label is not None else UNNAMED for label in metric.values()]
-    named = records.with_factors(metric=Factor.from_values(labels))
-    # A log without a scorer calls the metric of its rowless losses NO_LABEL.
-    losses = tuple(
-        replace(x, where=tuple((k, UNNAMED if (k, v) == ("metric", NO_LABEL) else v)
-                               for k, v in x.where))
-        for x in records.losses.entries
-    )  # fmt: skip
-    return replace(named, losses=Losses(losses))
-
-
-def _with_scores(records: Records) -> Records:
-    """Refuse a table without any score, saying what became of its trials."""
-    status = records.factors.get("status")
-    if status is not None and "scored" in status.take(status.codes >= 0).compact().levels:
-        return records
-    if status is None and len(records):
-        return records
-    table = account(records)
-    if not len(records) and not table.planned:
-        told = " ".join(records.notes)
-        raise DataError(f"no trial has a score: the table has no rows. {told}".rstrip())
-    parts = [f"{table.total(s)} {s}" for s in get_args(Status) if table.total(s)]
-    reasons = records.factors["reason"].levels if "reason" in records.factors else ()
-    why = f" ({'; '.join(reasons[:3])})" if reasons else ""
-    sources = records.factors["source"].levels if "source" in records.factors else ()
-    where = f"{', '.join(sources[:3])}: " if sources else ""
-    raise DataError(
-        f"{where}no trial has a score: {table.planned} planned, {', '.join(parts) or 'none found'}"
-        f"{why}. Nothing can be estimated. " + " ".join(records.notes)
-    )
+    Not so under columns that repeat units or are given to them, such as a seed or a model, nor
+    where clusters are finer than units.
+    """
+    crossed = (*REPETITION, *(n for n in GROUPS if n not in IDENTITY))
+    if cluster in crossed or lies_within(records, unit, (cluster,)):
+        return False
+    return repeats_across(records, unit, [cluster])
 
 
 def _levels(records: Records, name: str) -> int:
@@ -376,5 +354,5 @@ def _levels(records: Records, name: str) -> int:
 
 
 def _same_partition(first: Factor, second: Factor) -> bool:
-    pairs: NDArray[np.int64] = np.unique(np.stack([first.codes, second.codes]), axis=1)
-    return bool(pairs.shape[1] == np.unique(pairs[0]).size == np.unique(pairs[1]).size)
+    both = Records({"first": first, "second": second})
+    return lies_within(both, "first", ("second",)) and lies_within(both, "second", ("first",))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from simtrack.analysis.cautions import cautions_of_arms, cautions_of_table
@@ -11,7 +11,8 @@ from simtrack.analysis.estimate import Estimates, estimate
 from simtrack.analysis.families import TestFamily
 from simtrack.analysis.missing import totals_under_policy
 from simtrack.analysis.pass_rates import PassRates, pass_rates
-from simtrack.analysis.scope import Scope, has_metrics
+from simtrack.analysis.rows import has_metrics
+from simtrack.analysis.scope import Scope
 from simtrack.analysis.sensitivity import Sensitivity
 from simtrack.analysis.sensitivity import sensitivity as under_all_policies
 from simtrack.analysis.source import Table
@@ -121,7 +122,8 @@ def score(
     ----------
     records : Records
     by : sequence of str
-        Grouping columns; without any, those of task, model, arm and source that differ.
+        Grouping columns; without any, those of task, model, arm and source that differ. An empty
+        name keeps all trials together.
     cluster : str, optional
         The resampling unit: `cluster` if there is such a column, else `unit`.
     estimand : Estimand or its name, optional
@@ -191,9 +193,14 @@ def score(
     ))  # fmt: skip
     notes = [*scope.notes, *scope.pooled_note(), *_policy_note(missing)]
     first = scope.metrics[0]
-    notes += cautions_of_table(scope.of_metric(first), cluster)
+    told = {}
     if paired is not None and levels is not None:
-        notes += cautions_of_arms(paired.of_metric(first), *levels)
+        # What `test` says of the comparison comes first; the rates add what it does not speak of.
+        told = {note.code: note for note in cautions_of_table(paired.of_metric(first), cluster)}
+        notes += [*told.values(), *cautions_of_arms(paired.of_metric(first), *levels)]
+        scope = replace(scope, factor=paired.factor)
+    notes += [note for note in cautions_of_table(scope.of_metric(first), cluster)
+              if note.code not in told]  # fmt: skip
     return Score(names, scope.cluster, tuple(parts), tuple(losses), tuple(dict.fromkeys(notes)),
                  missing)  # fmt: skip
 

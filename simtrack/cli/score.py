@@ -125,7 +125,7 @@ def score(
         raise InputError("--csv", "used for rates alone", cure="Use --json for everything.")
     found = compute(
         read_records(logs, reading),
-        by=reading.groups,
+        by=reading.groups or reading.by,
         cluster=reading.cluster,
         estimand=estimand,
         levels=levels,

@@ -97,7 +97,8 @@ class Factor:
 
     def compact(self) -> Factor:
         """Drop the levels that no row has, keeping the order of the rest."""
-        used = np.unique(self.codes[self.codes >= 0])
+        # The first place counts rows without a label.
+        used = np.flatnonzero(np.bincount(self.codes + 1, minlength=len(self.levels) + 1)[1:])
         if used.size == len(self.levels):
             return self
         renumber = np.full(len(self.levels) + 1, MISSING, dtype=np.int32)
