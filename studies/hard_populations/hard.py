@@ -338,9 +338,12 @@ SHOWN = (
 def summary(table: Sequence[Mapping[str, str]], title: str) -> str:
     """Lay out the least and the mean coverage by method and clusters, then some cells."""
     told = [row for row in table if row["coverage"]]
-    lines = [f"# {title}", "",
-             "Coverage of 95 % intervals: mean over the cells / least; below it the mean width.",
-             "The Monte Carlo error of a cell is .007 (betting .013): see `table.csv`."]  # fmt: skip
+    lines = [
+        f"# {title}",
+        "",
+        "Coverage of 95 % intervals: mean over the cells / least; below it the mean width.",
+        "The Monte Carlo error of a cell is .007 (betting .013): see `table.csv`.",
+    ]
     for family, name in TITLES.items():
         mine = [row for row in told if row["family"] == family]
         sizes = sorted({int(row["clusters"]) for row in mine})

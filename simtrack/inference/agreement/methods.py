@@ -104,7 +104,7 @@ METHODS = (
         "percent-agreement", "agreement",
         "How often two raters of a unit give it one label, for any number of raters.",
         "One common label: agreement is high by chance alone.",
-        "quadrature", "finite-sample", "Bounded mean of clusters: Gaffke 2005",
+        "quadrature", "conjectured", "Bounded mean of clusters: Gaffke 2005",
         answer=_agreement_of(percent_agreement), pairing="trials", terms=2,
     ),
     Method(

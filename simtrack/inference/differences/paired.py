@@ -103,6 +103,14 @@ def paired_difference(
     bounded : bool
         Scores lie in [0, 1], so the ends are held within -1 and 1 (and a note says so).
 
+    Notes
+    -----
+    Measured coverage of the t interval at 95 %: .94 and more where both arms have one rate
+    (`studies/few_clusters`). For .98 against .90 with ICC .2 it is .86 to .88 at 12 clusters of 10
+    or 20 trials, .92 to .93 at 30 of 5 and 67 of 10, .98 at 30 of one trial, where 4 % of studies
+    show no spread and get none. Where 5 % of clusters fail in one arm alone it is .66 at 12
+    clusters of 20 trials and .92 at 67 of 10 (`studies/hard_populations`).
+
     Examples
     --------
     >>> both = Totals.from_arrays([[3, 1], [4, 2], [2, 2], [4, 1]], [[4, 4]] * 4)

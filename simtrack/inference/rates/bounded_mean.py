@@ -63,9 +63,9 @@ def bounded_mean(
     ("finite-sample"); of other scores validity is conjectured, and the guarantee says so.
 
     Clusters are draws from one law, or their sizes are fixed and the mean is that over trials. A
-    cluster larger than any seen is not allowed for. On validity see `bounded_mean_p`; measured
-    coverage is in `studies/bounded_scores`: nowhere below .95, while Wilson's on the effective
-    number of trials falls to .4.
+    cluster larger than any seen is not allowed for. On validity see `bounded_mean_p`. Measured
+    at 95 % in 1071 cells of hard populations (`studies/hard_populations`), it covers .98 on average
+    and in none less than .95 beyond Monte Carlo error, where `wilson_guarded` falls to .40.
 
     References
     ----------
@@ -280,7 +280,7 @@ METHODS = (
         "0/1 or graded scores in [0, 1], in clusters of any number, size and law; the default.",
         "One cluster. Wide with few clusters. Proved for clusters that pass or fail as a whole, "
         "elsewhere conjectured and measured.",
-        "quadrature", "finite-sample", "Gaffke 2005; Learned-Miller & Thomas 2019",
+        "quadrature", "conjectured", "Gaffke 2005; Learned-Miller & Thomas 2019",
         answer=answer_of(bounded_mean), many=studies_of(bounded_mean),
     ),
 )  # fmt: skip

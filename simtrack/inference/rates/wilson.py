@@ -123,8 +123,8 @@ def wilson_guarded(
     called surer than 240/240; and degrees of freedom count clusters by their trials,
     (Σm)²/Σm² - 1, so that one large cluster among small ones does not pass for many. For
     clusters whose rates follow a beta law it covers .90 or more (`studies/few_clusters`). Where a
-    few clusters never pass, or trials of a cluster all agree, it falls to .7 at 30 clusters, and
-    for graded scores to .4 at 12 (`studies/bounded_scores`): `bounded_mean` holds there.
+    few clusters never pass, or trials of a cluster all agree, it falls to .73 at 30 clusters, and
+    for graded scores to .40 at 12 (`studies/hard_populations`): `bounded_mean` holds there.
 
     Parameters
     ----------
