@@ -21,7 +21,7 @@ from simtrack.method import Ask, Layout, Method
 from simtrack.note import Note
 from simtrack.options import Side
 
-__all__ = ["METHODS", "joint_counts", "tango", "tango_pairs"]
+__all__ = ["METHODS", "joint_counts", "tango", "tango_pairs", "tango_score"]
 
 
 def joint_counts(
@@ -136,16 +136,27 @@ def tango(
     checked_counts(b + c, n)
     z = normal_critical(level, side)
     seen = np.asarray((b - c) / n)
-
-    def score(delta: Floats) -> Floats:
-        variance = n * (2.0 * _fitted_second_only(b, c, n, delta) + delta * (1.0 - delta))
-        gap = b - c - n * delta
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(gap == 0.0, 0.0, gap / np.sqrt(np.maximum(variance, 0.0)))
-
-    low = turning_point(lambda d: score(d) > z, np.full_like(seen, -1.0), seen)
-    high = turning_point(lambda d: score(d) >= -z, seen, np.full_like(seen, 1.0))
+    low = turning_point(lambda d: tango_score(b, c, n, d) > z, np.full_like(seen, -1.0), seen)
+    high = turning_point(lambda d: tango_score(b, c, n, d) >= -z, seen, np.full_like(seen, 1.0))
     return open_ended(np.minimum(low, seen), np.maximum(high, seen), side, (-1.0, 1.0))
+
+
+def tango_score(b: Floats, c: Floats, n: Floats, delta: Floats) -> Floats:
+    """By how many standard errors is first minus second above `delta`, if that is the truth?
+
+    Parameters
+    ----------
+    b, c, n, delta : float64 arrays that broadcast
+        Pairs that succeeded in the first only, in the second only, all pairs; a difference.
+
+    References
+    ----------
+    Tango (1998), Statistics in Medicine 17, 891-908, eq. 5.
+    """
+    variance = n * (2.0 * _fitted_second_only(b, c, n, delta) + delta * (1.0 - delta))
+    gap = b - c - n * delta
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(gap == 0.0, 0.0, gap / np.sqrt(np.maximum(variance, 0.0)))
 
 
 def tango_pairs(

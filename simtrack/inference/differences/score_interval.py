@@ -30,6 +30,7 @@ from simtrack.options import Side
 __all__ = [
     "METHODS",
     "difference_limits",
+    "difference_score",
     "miettinen_nurminen",
     "miettinen_nurminen_clustered",
     "miettinen_nurminen_pooled",
@@ -135,17 +136,30 @@ def difference_limits(
 ) -> tuple[Floats, Floats]:
     """Where does the score test of a difference stop rejecting at `z` standard errors?"""
     seen = x1 / n1 - x2 / n2
-    factor = (n1 + n2) / (n1 + n2 - 1.0) if correction else np.ones_like(seen)
 
     def score(delta: Floats) -> Floats:
-        p2 = _fitted_second(x1, n1, x2, n2, delta)
-        p1 = np.clip(p2 + delta, 0.0, 1.0)
-        variance = (p1 * (1.0 - p1) / n1 + p2 * (1.0 - p2) / n2) * factor
-        return _standardised(seen - delta, variance)
+        return difference_score(x1, n1, x2, n2, delta, correction=correction)
 
     low = turning_point(lambda d: score(d) > z, np.full_like(seen, -1.0), seen)
     high = turning_point(lambda d: score(d) >= -z, seen, np.full_like(seen, 1.0))
     return np.minimum(low, seen), np.maximum(high, seen)
+
+
+def difference_score(
+    x1: Floats, n1: Floats, x2: Floats, n2: Floats, delta: Floats, *, correction: bool = True
+) -> Floats:
+    """By how many standard errors is first minus second above `delta`, if that is the truth?
+
+    References
+    ----------
+    Miettinen and Nurminen (1985), Statistics in Medicine 4, 213-226, eq. 8; Farrington and Manning
+    (1990), Statistics in Medicine 9, 1447-1454 (without the correction).
+    """
+    p2 = _fitted_second(x1, n1, x2, n2, delta)
+    p1 = np.clip(p2 + delta, 0.0, 1.0)
+    factor = (n1 + n2) / (n1 + n2 - 1.0) if correction else 1.0
+    variance = (p1 * (1.0 - p1) / n1 + p2 * (1.0 - p2) / n2) * factor
+    return _standardised(x1 / n1 - x2 / n2 - delta, variance)
 
 
 def ratio_limits(
