@@ -6,7 +6,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Final
 
 from simtrack.agents.agent import Agent
 from simtrack.analysis.named import Analysis
@@ -105,7 +105,7 @@ class Plan:
     why: str | None
     notes: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Give plain values for JSON."""
         plain = asdict(self)
         for name in ("first", "all_larger", "cheapest"):
@@ -181,12 +181,12 @@ power 0.82))
     open_unit("target_power", target_power)
     ranges = _ranges(over)
     cost = _Cost(price, budget_usd, calls_per_trial)
-    how = {"mcse": mcse, "max_draws": max_draws, "block": block, "seed": seed}
 
     def look(settings: dict[str, int]) -> PlanPoint:
         here = design.with_(**settings)
         who = agent(here) if callable(agent) else agent
-        question = Question(here, who, analysis, aim, decided_at=target_power, **how)  # type: ignore[arg-type]
+        question = Question(here, who, analysis, aim, mcse, max_draws, block, seed,
+                            decided_at=target_power)  # fmt: skip
         found = answer(question, exact=exact, threads=threads)
         return _point(settings, here.trials, cost.of(here), found, target_power)
 
@@ -321,7 +321,7 @@ def _where(point: PlanPoint) -> str:
     return ", ".join(f"{name}={value}" for name, value in point.settings)
 
 
-def _plain_point(point: PlanPoint | None) -> dict[str, Any] | None:
+def _plain_point(point: PlanPoint | None) -> dict[str, object] | None:
     if point is None:
         return None
     return asdict(point) | {"settings": dict(point.settings), "reasons": dict(point.reasons)}

@@ -80,7 +80,7 @@ class Tally:
             found = found + part
         return found
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Give plain data; JSON keeps every bit of it."""
         return asdict(self) | {"reasons": list(self.reasons)}
 

@@ -11,15 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
-
-from numpy.typing import NDArray
+from typing import Protocol, TypeAlias
 
 from simtrack.errors import DataError, InputError
 from simtrack.options import ExecutorName, ProgressStyle, Stopped
 from simtrack.runs.blocks_schedule import (
     Arrays,
     Blocks,
+    Columns,
     Prefix,
     assemble,
     canonical_arrays,
@@ -37,20 +36,20 @@ from simtrack.validate import real
 __all__ = ["Enough", "Task", "run_blocks"]
 
 #: A rule that looks at the arrays of the first blocks, in index order, and may call it a day.
-Enough: TypeAlias = Callable[[Mapping[str, NDArray[Any]]], bool]
+Enough: TypeAlias = Callable[[Arrays], bool]
 
 
 class Task(Protocol):
     """What a long run computes: a picklable, pure function of a range of replicates."""
 
-    def __call__(self, replicates: range, /) -> Mapping[str, NDArray[Any]]:
+    def __call__(self, replicates: range, /) -> Arrays:
         """Give named arrays of numbers or booleans, one row a replicate.
 
         Row i depends on replicates[i] and on what the task is, never on the other replicates.
         """
         ...
 
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Mapping[str, object]:
         """Say in plain data, part by part, everything that decides the rows.
 
         For a power simulation: design, agent, analysis, seed. Needed where there is a folder.
@@ -59,7 +58,7 @@ class Task(Protocol):
 
 
 def run_blocks(
-    task: Task | Callable[[range], Mapping[str, NDArray[Any]]],
+    task: Task | Callable[[range], Arrays],
     blocks: Sequence[range],
     *,
     folder: str | Path | None = None,
@@ -142,7 +141,7 @@ class _Run:
 
     def __init__(
         self,
-        task: Callable[[range], Mapping[str, NDArray[Any]]],
+        task: Callable[[range], Arrays],
         schedule: tuple[range, ...],
         chosen: range,
         store: Checkpoint | None,
@@ -276,9 +275,9 @@ class _Run:
         )
 
 
-_Work: TypeAlias = tuple[dict[str, NDArray[Any]], str, dict[str, str]]
+_Work: TypeAlias = tuple[Columns, str, dict[str, str]]
 
 
-def _work(task: Callable[[range], Mapping[str, NDArray[Any]]], block: range) -> _Work:
+def _work(task: Callable[[range], Arrays], block: range) -> _Work:
     """Compute one block, wherever this runs, and say which code and libraries did."""
     return canonical_arrays(task(block), block), source_hash(), environment()

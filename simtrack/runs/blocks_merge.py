@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.errors import DataError, InputError
-from simtrack.runs.blocks_schedule import Blocks, assemble, in_words, layout_of
+from simtrack.runs.blocks_schedule import Blocks, Columns, assemble, in_words, layout_of
 from simtrack.runs.checkpoint import Checkpoint, open_checkpoint
 from simtrack.runs.checkpoint_manifest import Manifest, read_manifest
 
@@ -85,9 +85,9 @@ def _common(places: Sequence[Path]) -> tuple[Manifest, list[str]]:
     return manifests[0], notes
 
 
-def _agreed(sources: Sequence[Checkpoint], number: int) -> dict[str, NDArray[Any]] | None:
+def _agreed(sources: Sequence[Checkpoint], number: int) -> Columns | None:
     """Give a block from the folders that hold it, if they agree to the byte."""
-    first: tuple[Path, dict[str, NDArray[Any]]] | None = None
+    first: tuple[Path, Columns] | None = None
     for source in sources:
         arrays = source.load(number)
         if arrays is None:
@@ -103,7 +103,7 @@ def _agreed(sources: Sequence[Checkpoint], number: int) -> dict[str, NDArray[Any
     return None if first is None else first[1]
 
 
-def _unequal(first: dict[str, NDArray[Any]], second: dict[str, NDArray[Any]]) -> str:
+def _unequal(first: Columns, second: Columns) -> str:
     """Name the arrays whose bytes differ; NaN equals NaN of the same bits."""
     if layout_of(first) != layout_of(second):
         return "names, types or shapes"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simtrack.errors import DataError
 from simtrack.note import Note
@@ -30,7 +28,7 @@ from simtrack.planning.exact import exact_tally
 from simtrack.runs import progress as progress_room
 from simtrack.runs.blocks import run_blocks
 from simtrack.runs.blocks_merge import merge_blocks
-from simtrack.runs.blocks_schedule import Blocks, block_schedule
+from simtrack.runs.blocks_schedule import Arrays, Blocks, Columns, block_schedule
 from simtrack.runs.checkpoint_manifest import manifest_of, read_manifest
 from simtrack.validate import integer
 
@@ -61,7 +59,7 @@ class PowerTask:
 
     question: Question
 
-    def __call__(self, replicates: range, /) -> dict[str, NDArray[Any]]:
+    def __call__(self, replicates: range, /) -> Columns:
         """Give the tallies of these blocks, one array a field."""
         found = [run_block(self.question, number) for number in replicates]
         return {
@@ -172,7 +170,7 @@ def merge_power(question: Question, folders: Sequence[str | Path]) -> tuple[Powe
     return _answered(question, found), found
 
 
-def tallies_of(arrays: Mapping[str, NDArray[Any]]) -> list[Tally]:
+def tallies_of(arrays: Arrays) -> list[Tally]:
     """Make the tallies that `PowerTask` gave, exactly as they were."""
     columns = [arrays[name].tolist() for name in _NAMES]
     return [
@@ -187,7 +185,7 @@ class _Enough:
         self.question = question
         self.so_far, self.n_blocks = Tally(), 0
 
-    def __call__(self, arrays: Mapping[str, NDArray[Any]]) -> bool:
+    def __call__(self, arrays: Arrays) -> bool:
         fresh = {name: array[self.n_blocks :] for name, array in arrays.items()}
         for tally in tallies_of(fresh):
             self.so_far, self.n_blocks = self.so_far + tally, self.n_blocks + 1

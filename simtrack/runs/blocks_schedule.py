@@ -19,6 +19,7 @@ from simtrack.validate import integer
 __all__ = [
     "Arrays",
     "Blocks",
+    "Columns",
     "Prefix",
     "assemble",
     "block_schedule",
@@ -88,7 +89,7 @@ def chosen_blocks(schedule: Sequence[range], first: int, last: int | None) -> ra
     return range(begin, end + 1)
 
 
-def run_lengths(schedule: Sequence[range]) -> dict[str, Any]:
+def run_lengths(schedule: Sequence[range]) -> dict[str, object]:
     """Give a schedule as plain data: its first replicate and [block size, how many] in order.
 
     Examples
@@ -140,7 +141,9 @@ def in_words(numbers: Sequence[int], schedule: Sequence[range]) -> str:
 
 
 # What a long run gives back: one array a quantity, one row a replicate, in index order.
+#: Columns of rows by name, and those that are made here.
 Arrays = Mapping[str, NDArray[Any]]
+Columns = dict[str, NDArray[Any]]
 _KINDS = "biuf"
 
 _WRITTEN = (
@@ -220,7 +223,7 @@ class Blocks(Plain, schema="simtrack.blocks/1", names=_WRITTEN):
         return f"Blocks({counts}, {self.stopped}: {names})"
 
 
-def canonical_arrays(found: object, block: range) -> dict[str, NDArray[Any]]:
+def canonical_arrays(found: object, block: range) -> Columns:
     """Return what a task gave for one block as contiguous little-endian arrays, sorted by name.
 
     Raises
@@ -248,7 +251,7 @@ def layout_of(arrays: Arrays) -> dict[str, str]:
     return {name: f"{a.dtype.str} {list(a.shape[1:])}" for name, a in sorted(arrays.items())}
 
 
-def assemble(parts: Sequence[Arrays]) -> dict[str, NDArray[Any]]:
+def assemble(parts: Sequence[Arrays]) -> Columns:
     """Stack blocks in the order given; no sum is taken, so no order of arrival can show."""
     if not parts:
         return {}
@@ -261,9 +264,9 @@ class Prefix:
     def __init__(self, n_rows: int) -> None:
         self._n_rows = n_rows
         self._n_done = 0
-        self._rows: dict[str, NDArray[Any]] = {}
+        self._rows: Columns = {}
 
-    def grow(self, arrays: Arrays) -> dict[str, NDArray[Any]]:
+    def grow(self, arrays: Arrays) -> Columns:
         """Append the next block; give all rows so far, read-only."""
         end = self._n_done + len(next(iter(arrays.values())))
         for name in sorted(arrays):

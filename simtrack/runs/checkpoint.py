@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from simtrack.errors import DataError, InputError
 from simtrack.files import write_with
-from simtrack.runs.blocks_schedule import Arrays, digest_arrays
+from simtrack.runs.blocks_schedule import Arrays, Columns, digest_arrays
 from simtrack.runs.checkpoint_manifest import NO_FILE, Manifest, read_manifest
 
 __all__ = [
@@ -72,7 +72,7 @@ def write_block(folder: Path, run: str, number: int, block: range, arrays: Array
     return write_with(block_path(folder, number), lambda path: np.savez(path, **members))
 
 
-def read_block(folder: Path, run: str, number: int, block: range) -> dict[str, NDArray[Any]]:
+def read_block(folder: Path, run: str, number: int, block: range) -> Columns:
     """Read a block back, exactly as it was written.
 
     Raises
@@ -103,7 +103,7 @@ def read_block(folder: Path, run: str, number: int, block: range) -> dict[str, N
     return arrays
 
 
-def _members(path: Path) -> dict[str, NDArray[Any]]:
+def _members(path: Path) -> Columns:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as opened:
             return {name: opened[name] for name in opened.files}
@@ -204,7 +204,7 @@ class Checkpoint:
         self.manifest = manifest
         self.notes: list[str] = []
 
-    def load(self, number: int) -> dict[str, NDArray[Any]] | None:
+    def load(self, number: int) -> Columns | None:
         """Read a block; None if it is absent, or damaged, which is noted."""
         try:
             return read_block(

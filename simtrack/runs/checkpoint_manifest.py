@@ -86,7 +86,7 @@ class Manifest:
         write_text(folder / MANIFEST_NAME, text + "\n")
 
 
-def manifest_of(task: Any, schedule: Sequence[range]) -> Manifest:
+def manifest_of(task: object, schedule: Sequence[range]) -> Manifest:
     """Give the manifest of a task over a schedule, as this code would run it now.
 
     Raises
@@ -94,10 +94,11 @@ def manifest_of(task: Any, schedule: Sequence[range]) -> Manifest:
     InputError
         If the task cannot say what it is in plain data.
     """
-    if not callable(getattr(task, "identity", None)):
+    identity = getattr(task, "identity", None)
+    if not callable(identity):
         cure = 'Give it a method identity() -> {"design": ..., "seed": ...}, or no folder.'
         raise InputError("task", "one that says what it is", type(task).__name__, cure=cure)
-    said = task.identity()
+    said = identity()
     if not isinstance(said, Mapping) or not said:
         raise InputError("identity()", "a mapping that is not empty", repr(said))
     if taken := sorted(set(said) & set(_RESERVED)):
@@ -147,7 +148,7 @@ def environment() -> dict[str, str]:
     }
 
 
-def _code(task: Any) -> dict[str, str]:
+def _code(task: object) -> dict[str, str]:
     """Hash simtrack's sources and, for a task defined elsewhere, the file that defines it."""
     module = type(task).__module__
     code = {"simtrack": source_hash()}
@@ -160,7 +161,7 @@ def _code(task: Any) -> dict[str, str]:
     return code
 
 
-def _plain(name: str, value: Any) -> Any:
+def _plain(name: str, value: object) -> object:
     """Pass through JSON, so that a manifest read back equals the one that was written."""
     try:
         return json.loads(_canonical(value))
@@ -169,11 +170,11 @@ def _plain(name: str, value: Any) -> Any:
         raise InputError(f"identity()[{name}]", "plain data", error, cure=cure) from None
 
 
-def _canonical(value: Any) -> str:
+def _canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _differences(path: str, old: Any, new: Any) -> Iterator[str]:
+def _differences(path: str, old: object, new: object) -> Iterator[str]:
     """Name the places where two plain values differ, deepest first in reading order."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted({*old, *new}):
@@ -182,7 +183,7 @@ def _differences(path: str, old: Any, new: Any) -> Iterator[str]:
         yield f"{path + ' ' if path else ''}was {_short(old)}, is {_short(new)}"
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     if value is None:
         return "absent"
     text = value if isinstance(value, str) else _canonical(value)

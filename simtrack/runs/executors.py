@@ -11,7 +11,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from simtrack.errors import InputError
 from simtrack.options import ExecutorName, choice
@@ -46,7 +46,7 @@ class SerialExecutor(Executor):
 
 @contextmanager
 def open_executor(
-    wanted: ExecutorName | Executor | None, workers: int | None, task: Any
+    wanted: ExecutorName | Executor | None, workers: int | None, task: object
 ) -> Iterator[Executor]:
     """Open an executor by name, or pass one through: it stays open for whoever handed it over.
 
@@ -136,7 +136,7 @@ def _end_with(alive: Connection) -> None:
         os._exit(0)
 
 
-def _require_picklable(task: Any) -> None:
+def _require_picklable(task: object) -> None:
     try:
         pickle.dumps(task)
     except Exception as error:  # a task's own __reduce__ may raise anything

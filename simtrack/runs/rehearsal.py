@@ -173,13 +173,13 @@ def _design(table: Mapping[str, Any], where: str) -> Design:
     return Design.from_dict(table, where)
 
 
-def _texts(name: str, value: Any, where: str) -> None:
+def _texts(name: str, value: object, where: str) -> None:
     if not isinstance(value, list) or not all(_is_label(v) for v in value):
         cure = 'Write it as ["a", "b"].'
         raise InputError(name, "a list of texts", repr(value), where=where, cure=cure)
 
 
-def _is_label(value: Any) -> bool:
+def _is_label(value: object) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
@@ -260,18 +260,18 @@ def _goal(table: Mapping[str, Any], where: str) -> Goal:
     return goal
 
 
-def _price(table: Mapping[str, Any], where: str) -> Price:
+def _price(table: Mapping[str, object], where: str) -> Price:
     _only(table, _PRICE, where)
     return Price(**{name: _number(name, table[name], where) for name in _PRICE if name in table})
 
 
-def _number(name: str, value: Any, where: str) -> float:
+def _number(name: str, value: object, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(name, "a number", repr(value), where=where)
     return real(name, value)
 
 
-def _only(found: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+def _only(found: Mapping[str, object], known: tuple[str, ...], where: str) -> None:
     for key in found:
         if key not in known:
             near = get_close_matches(key, known, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,7 +112,7 @@ def _is_result(path: Path) -> bool:
         return opened.read(8) == b"\x89HDF\r\n\x1a\n"
 
 
-def _canonical(about: dict[str, Any]) -> str:
+def _canonical(about: Mapping[str, object]) -> str:
     import json
 
     return json.dumps(about, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

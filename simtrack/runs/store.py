@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from simtrack.errors import DataError
 from simtrack.files import write_text, write_with
@@ -33,7 +33,7 @@ def read_result(path: Path) -> xr.Dataset:
         raise DataError(f"{path} is damaged or no NetCDF result: {reason}. Run it anew.") from None
 
 
-def write_numbers(numbers: Mapping[str, Any], path: Path) -> Path:
+def write_numbers(numbers: Mapping[str, object], path: Path) -> Path:
     """Write the numbers that a text quotes, sorted and indented, whole or not at all."""
     text = json.dumps(numbers, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return write_text(path, text + "\n")

@@ -43,7 +43,7 @@ class Study:
     primary: str
     settings: Mapping[str, Any]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Give plain data from which `parse_study` makes an equal study."""
         return {"study": {key: getattr(self, key) for key in _ABOUT}, **self.settings}
 
@@ -113,7 +113,7 @@ def find_study(wanted: str) -> Path:
     )
 
 
-def _refuse_unstorable(settings: Mapping[str, Any], where: str) -> None:
+def _refuse_unstorable(settings: Mapping[str, object], where: str) -> None:
     """Refuse what the result could not carry, before anything is computed or written."""
     try:
         json.dumps(settings, allow_nan=False)
@@ -129,7 +129,7 @@ def _shipped() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
 
-def _refuse_unknown(found: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+def _refuse_unknown(found: Mapping[str, object], known: tuple[str, ...], where: str) -> None:
     for key in found:
         if key not in known:
             near = get_close_matches(key, known, 1)
