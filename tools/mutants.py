@@ -295,6 +295,38 @@ MUTANTS = (
         (f"{_AT}/test_pass_k.py",),
         "pass@k of scores of one half",
     ),
+    Mutant(
+        "the better of two tests",
+        f"{_IN}/differences/margin.py",
+        "worst = max(tails, key=lambda tail: tail.pvalue, default=None)",
+        "worst = min(tails, key=lambda tail: tail.pvalue, default=None)",
+        (f"{_AT}/test_margin.py",),
+        "equivalence that one of the two one-sided tests shows alone",
+    ),
+    Mutant(
+        "power of those that answer",
+        "simtrack/planning/result.py",
+        "        power=found.met / found.n,\n",
+        "        power=found.met / max(found.ok, 1),\n",
+        ("tests/planning/test_power.py",),
+        "a power that leaves out the studies without an answer",
+    ),
+    Mutant(
+        "assurance of either direction",
+        "simtrack/planning/assured.py",
+        'above if side == "greater" or (differs and side is None)',
+        'met if side == "greater" or (differs and side is None)',
+        ("tests/planning/test_assured.py",),
+        "an assurance that counts a difference shown in the wrong direction as success",
+    ),
+    Mutant(
+        "interim counted twice",
+        "simtrack/planning/exact.py",
+        "    for bit in bin(question.design.clusters - done)[2:]:",
+        "    for bit in bin(question.design.clusters)[2:]:",
+        ("tests/planning/test_assured.py",),
+        "a conditional power in which the observed clusters are drawn as well",
+    ),
 )
 
 

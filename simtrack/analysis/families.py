@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from simtrack.answer import Answer
 from simtrack.counts import Loss
 from simtrack.errors import InputError
+from simtrack.inference.differences.margin import Margin
 from simtrack.options import Alternative
 
 if TYPE_CHECKING:
@@ -84,6 +85,9 @@ class TestFamily:
         Every group, those without a verdict in their place.
     losses : tuple of Loss
     notes : tuple of str
+    margin : Margin or None
+        The differences that are to be ruled out, where they are; then p and intervals are those of
+        equivalence or non-inferiority.
     """
 
     __test__: ClassVar[bool] = False
@@ -102,6 +106,7 @@ class TestFamily:
     rows: tuple[TestRow, ...]
     losses: tuple[Loss, ...] = ()
     notes: tuple[str, ...] = ()
+    margin: Margin | None = None
 
     @property
     def answer(self) -> Answer:
@@ -120,6 +125,7 @@ class TestFamily:
         return (
             {"schema": "simtrack.test/1"}
             | head
+            | ({} if self.margin is None else {"margin": self.margin.to_dict()})
             | {"by": list(self.by), "sizes": dict(self.sizes), "rows": rows}
             | {"left_out": dict(sorted(left_out.items())), "notes": list(self.notes)}
         )
@@ -143,9 +149,9 @@ class TestFamily:
         )
 
 
-#: What paired methods say beside the difference.
+#: What paired methods and tests of a margin say beside the difference.
 _EXTRA = ("se", "t_low", "t_high", "pooled_difference", "pooled_se", "unpaired_se", "rate_a",
-          "rate_b", "only_a", "only_b")  # fmt: skip
+          "rate_b", "only_a", "only_b", "verdict", "pvalues", "interval_level")  # fmt: skip
 _HEAD = ("factor", "a", "b", "cluster", "method", "alternative", "level", "adjust", "controls")
 
 

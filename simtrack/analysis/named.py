@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,10 @@ class Analysis:
             wanted = "one rate" if takes == 1 else "a contrast of two terms"
             raise InputError("what", f"{wanted} for {self.name}", self.what.name)
         self.method.check(self._ask())
+
+    def with_options(self, **options: object) -> Analysis:
+        """Give the same analysis with these options of its method too."""
+        return replace(self, options=tuple((dict(self.options) | options).items()))
 
     @property
     def method(self) -> Method:

@@ -19,6 +19,7 @@ from simtrack.answer import Answer
 from simtrack.counts import Counts, Sums, Totals, group_rows
 from simtrack.errors import DataError, InputError, SimtrackError
 from simtrack.estimands import Estimand
+from simtrack.inference.differences.margin import Margin, check_margin, margin_answer
 from simtrack.method import Ask, Layout, Method
 from simtrack.note import Note
 from simtrack.options import Alternative, MissingCluster, choice
@@ -44,6 +45,7 @@ def test(
     on: Sequence[str] = (),
     strata: str | None = None,
     level: float = 0.95,
+    margin: float | tuple[float, float] | None = None,
     missing_cluster: MissingCluster = "refuse",
 ) -> TestFamily:
     """In which groups does level `a` of `factor` do better than level `b`, and could it be chance?
@@ -74,6 +76,11 @@ def test(
         levels are families of their own. By default all groups are one family.
     estimand, cluster, level, missing_cluster
         As in `simtrack.analysis.estimate`.
+    margin : float above 0, or (below 0, above 0), optional
+        The smallest difference that matters. Then the test is whether the levels differ by less:
+        "two-sided" of equivalence, "greater" of non-inferiority of `a` (lower by less than it),
+        "less" of non-superiority; each limit is tested at alpha = 1 - level, and intervals are at
+        1 - 2 alpha. Methods: `simtrack.inference.differences.margin.MARGIN_METHODS`.
     on : sequence of str
         For methods that pair single trials: the columns that name a trial; by default task, unit
         and repetition, as far as the table has them.
@@ -110,6 +117,11 @@ def test(
     found = _checked(method, adjust, question)
     asked = Ask(confidence_level("level", level),
                 choice("alternative", alternative, Alternative), factor)  # fmt: skip
+    limits = None if margin is None else Margin.of(margin, asked.alternative)
+    if limits is not None:
+        check_margin(found, asked)
+        if adjust == "max-t":
+            raise InputError("adjust", "another than max-t with a margin", cure="Use holm.")
     groups = list(_groups(data, question))
     rows: list[TestRow] = []
     held: list[Layout | None] = []
@@ -121,8 +133,13 @@ def test(
                 cluster=cluster, missing_cluster=missing_cluster, on=question.on,
                 strata=question.strata,
             )  # fmt: skip
+            answer = (
+                found.one(layout, asked)
+                if limits is None
+                else margin_answer(found, layout, asked, limits)
+            )
             rows.append(TestRow(labels, layout.clusters, layout.trials[0], layout.trials[1],
-                                layout.unpaired, found.one(layout, asked)))  # fmt: skip
+                                layout.unpaired, answer))  # fmt: skip
             held.append(layout)
         except (InputError, DataError) as error:
             faults.append(error)
@@ -136,10 +153,12 @@ def test(
     adjusted, sizes, controls, more = adjusted_rows(rows, held, asked, adjust, family, labels_of)
     marked = [replace(row, adjusted=p, family=name)
               for row, p, name in zip(rows, adjusted, labels_of, strict=True)]  # fmt: skip
+    if limits is not None:
+        marked = [_judged(row, limits, asked.alpha) for row in marked]
     losses = dict.fromkeys(x for h in held if h is not None for x in h.totals.losses.entries)
     return TestFamily(
         factor, a, b, _cluster_name(data, cluster), method, alternative, names, level, adjust,
-        sizes, controls, tuple(marked), tuple(losses), (*notes, *more),
+        sizes, controls, tuple(marked), tuple(losses), (*notes, *more), limits,
     )  # fmt: skip
 
 
@@ -240,6 +259,14 @@ def _checked(method: str, adjust: str | None, asked: _Question) -> Method:
     if asked.factor in asked.by:
         raise InputError("by", f"other than the factor that is compared, {asked.factor}")
     return found
+
+
+def _judged(row: TestRow, limits: Margin, alpha: float) -> TestRow:
+    """Let the adjusted p decide, where there is one."""
+    if row.adjusted is None:
+        return row
+    verdict = limits.claim if row.adjusted <= alpha else "not shown"
+    return replace(row, answer=replace(row.answer, extra={**row.answer.extra, "verdict": verdict}))
 
 
 def _groups(

@@ -11,7 +11,7 @@ from simtrack.cli.parsing import one_output
 from simtrack.cli.reading import LogOptions, log_options, read_records, split_names, strict_option
 from simtrack.cli.score_parts import SHORT, signed
 from simtrack.cli.table_parts import tell
-from simtrack.errors import Finding
+from simtrack.errors import Finding, InputError
 from simtrack.options import Alternative
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ Examples:
   simtrack test logs/*.eval --compare full ablated --by model --adjust holm
   simtrack test logs/*.eval --compare full ablated --by model,stage --adjust max-t
   simtrack test trials.csv --compare x y --method mcnemar --on id,epoch
+  simtrack test trials.csv --compare new old --margin 0.05 --alternative greater
 \b
 Every group of --by is a hypothesis; together they are the family that --adjust pays for. A group
 that cannot be tested keeps its place and counts. Methods: simtrack methods test, and difference.
@@ -59,6 +60,11 @@ _ADJUSTMENTS = ("none", "bonferroni", "holm", "hochberg", "benjamini-hochberg",
     "--adjust", type=click.Choice(_ADJUSTMENTS), default="none",
     help="Adjust the p-values for their family [none].",
 )  # fmt: skip
+@click.option(
+    "--margin", metavar="M|LOW:HIGH",
+    help="The smallest difference that matters: test equivalence (with --alternative greater, "
+         "non-inferiority of the first).",
+)  # fmt: skip
 @click.option("--family", metavar="N|COL", help="Hypotheses declared, or columns of families.")
 @click.option("--estimand", help="A named estimand, such as adherence [the plain rate].")
 @click.option("--level", type=float, default=0.95, help="Confidence level; alpha is 1 - it [0.95].")
@@ -75,6 +81,7 @@ def test(
     strata: str | None,
     alternative: Alternative,
     adjust: TestAdjustment | Literal["none"],
+    margin: str | None,
     family: str | None,
     estimand: str | None,
     level: float,
@@ -86,7 +93,7 @@ def test(
 
     The default is the exact sign-flip test on cluster differences, which keeps repeated trials of
     one task together, with the interval that inverts it. A test that has too few clusters to
-    reject is refused.
+    reject is refused. With --margin it is tested that the two differ by less than that.
     """
     from simtrack.analysis.testing import test as compute
 
@@ -105,6 +112,7 @@ def test(
         on=split_names(on),
         strata=strata,
         level=level,
+        margin=None if margin is None else _margin(margin),
         missing_cluster=reading.missing_cluster,
     )
     if as_json:
@@ -116,6 +124,16 @@ def test(
     refused = sum(bool(row.answer.refused) for row in found.rows)
     if strict and refused:
         raise Finding(f"--strict: {refused} of {len(found.rows)} tests are refused.")
+
+
+def _margin(text: str) -> float | tuple[float, float]:
+    """Read "0.05" or "-0.05:0.1"."""
+    low, sign, high = text.partition(":")
+    try:
+        return (float(low), float(high)) if sign else float(low)
+    except ValueError:
+        rule = "a number such as 0.05, or two such as -0.05:0.1"
+        raise InputError("--margin", rule, repr(text)) from None
 
 
 def _family(text: str | None) -> int | list[str] | None:
@@ -130,9 +148,15 @@ def _family(text: str | None) -> int | list[str] | None:
 def _show(found: TestFamily) -> None:
     _table(found).show()
     sides = "two-sided" if found.alternative == "two-sided" else f"one-sided ({found.alternative})"
+    level = found.level
+    if found.margin is not None:
+        alpha = round(1.0 - level, 12)
+        level = round(1.0 - 2.0 * alpha, 12)
+        each = "each side tested " if len(found.margin.nulls) == 2 else ""
+        sides = f"that the difference is {found.margin.words}, {each}at alpha {alpha:g}"
     kinds = dict.fromkeys(str(row.answer.extra.get("interval", "")) for row in found.rows)
     ends = (
-        f"{100 * found.level:g} % intervals, two-sided: {', '.join(filter(None, kinds))}"
+        f"{100 * level:g} % intervals, two-sided: {', '.join(filter(None, kinds))}"
         if any(kinds)
         else ""
     )
@@ -161,8 +185,9 @@ def _table(found: TestFamily) -> Table:
     what = "ratio" if "ratio" in found.method or found.method == "katz" else "difference"
     what = "median" if found.method.startswith("sign-test") else what
     extra = ("adjusted",) if found.adjust is not None else ()
+    told = ("verdict",) if found.margin is not None else ()
     heads = (*found.by, "clusters", "trials", "unpaired", what, "low", "high", "p", "exact",
-             "floor", *extra)  # fmt: skip
+             "floor", *extra, *told)  # fmt: skip
     rows = []
     for row in found.rows:
         v = row.answer
@@ -171,12 +196,12 @@ def _table(found: TestFamily) -> Table:
         rows.append((
             *row.labels, str(row.clusters), f"{row.trials_a}+{row.trials_b}", str(row.unpaired),
             show(v.estimate), show(v.low), show(v.high), _p(v.pvalue, row), _exact(v),
-            _floor(v), *adjusted,
+            _floor(v), *adjusted, *(str(v.extra.get(name, "refused")) for name in told),
         ))  # fmt: skip
     title = f"{found.a} minus {found.b}, {found.method}:"
     if what == "ratio":
         title = f"{found.a} over {found.b}, {found.method}:"
-    return Table(title, heads, rows, frozenset(found.by))
+    return Table(title, heads, rows, frozenset((*found.by, *told)))
 
 
 def _p(value: float | None, row: TestRow) -> str:
@@ -215,14 +240,14 @@ def _csv(found: TestFamily) -> str:
 
     heads = (*found.by, "clusters", "trials_a", "trials_b", "unpaired", "difference", "low",
              "high", "interval", "pvalue", "exact", "floor", "refused", "adjusted",
-             "family")  # fmt: skip
+             "family", *(("verdict",) if found.margin is not None else ()))  # fmt: skip
     rows = []
     for row in found.rows:
         cells = []
         for head in heads[len(found.by) :]:
             name = "estimate" if head == "difference" else head
             value: Any = next((getattr(x, name) for x in (row, row.answer) if hasattr(x, name)),
-                              row.answer.extra.get(name, ""))  # fmt: skip
+                              row.answer.extra.get(name))  # fmt: skip
             cells.append(
                 "" if value is None else str(float(value)) if head == "floor" else str(value)
             )

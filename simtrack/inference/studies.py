@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.options import Alternative
+from simtrack.validate import decimal_fraction
 
-__all__ = ["cluster_values", "means_over_clusters", "t_pvalues", "whole_values"]
+__all__ = ["cluster_values", "means_over_clusters", "shifted_values", "t_pvalues", "whole_values"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -60,6 +61,23 @@ def whole_values(
     for t, factor in enumerate(factors.tolist()):
         found += factor * numerator[:, :, t]
     return found, scale
+
+
+def shifted_values(values: Integers, scale: int, null: float) -> tuple[Integers, int] | None:
+    """Give whole cluster values less `null`, as typed, over a denominator that holds both.
+
+    None where that denominator is too large.
+
+    Examples
+    --------
+    >>> shifted_values(np.array([[1, 3]]), 4, -0.1)
+    (array([[ 7, 17]]), 20)
+    """
+    shift = decimal_fraction("null", null)
+    common = lcm(scale, shift.denominator)
+    if common > _LARGEST_DENOMINATOR:
+        return None
+    return values * (common // scale) - int(shift * common), common
 
 
 def t_pvalues(t: Floats, df: Floats, alternative: Alternative) -> Floats:

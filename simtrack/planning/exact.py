@@ -13,8 +13,8 @@ from simtrack.agents.agent import Agent
 from simtrack.counts import CountsBatch
 from simtrack.design import Design
 from simtrack.inference.exact.many import fair_coin_pvalues
-from simtrack.inference.studies import cluster_values, whole_values
-from simtrack.planning.goals import Differs
+from simtrack.inference.studies import cluster_values, shifted_values, whole_values
+from simtrack.planning.goals import Differs, goal_results
 from simtrack.planning.question import Question, observed_totals
 from simtrack.planning.tally import Tally, tally
 from simtrack.results import REASONS, Results
@@ -103,10 +103,11 @@ def least_pvalue(question: Question, clusters: int | None = None) -> float:
 
     0 for tests whose least p does not follow from the number of clusters alone.
     """
-    if question.analysis.method.lattice not in _SIGNED or not isinstance(question.goal, Differs):
+    tests = question.goal.tests(question.analysis)
+    if question.analysis.method.lattice not in _SIGNED or not tests:
         return 0.0
     g = question.design.clusters if clusters is None else clusters
-    return min(1.0, (2.0 if question.goal.side == "two-sided" else 1.0) * 0.5**g)
+    return min(1.0, (2.0 if tests[0][1] == "two-sided" else 1.0) * 0.5**g)
 
 
 def _nothing_answered() -> Tally:
@@ -122,8 +123,8 @@ def _why_not(question: Question) -> str | None:
         return f"{question.analysis.name} has no small lattice"
     if question.interim is not None and lattice == "sign-flip":
         return "an interim of a sign-flip test is continued by simulation"
-    if lattice != "pooled" and not isinstance(question.goal, Differs):
-        return f"{question.analysis.name} has no interval"
+    if lattice != "pooled" and len(question.goal.tests(question.analysis)) != 1:
+        return f"the goal is not one test of {question.analysis.name}"
     if not isinstance(question.agent, HasClusterLaw):
         return "the agent does not give the law of a cluster"
     if lattice == "sign-flip" and question.design.clusters > _MOST_SIGNS:
@@ -166,10 +167,9 @@ def _pooled(question: Question, n: int, law: Floats) -> Tally:
     before, tried, done = _observed_passes(question)
     total = tried + (question.design.clusters - done) * n
     hits = before + np.arange(law.size, dtype=np.int64)[:, None, None]
-    results = question.analysis.run_arrays(
-        hits, np.full_like(hits, total), np.ones(1),
-        alternative=question.goal.side, level=question.goal.level(question.analysis),
-    )  # fmt: skip
+    results = goal_results(
+        question.goal, question.analysis, hits, np.full_like(hits, total), np.ones(1)
+    )
     return tally(results, question.goal, question.analysis, truth=question.truth,
                  null=question.null, weights=law)  # fmt: skip
 
@@ -199,7 +199,8 @@ def _signs(question: Question, values: Integers, law: Floats, scale: int) -> Tal
         math.lgamma(clusters + 1) + logs[0][a] + logs[1][b] + logs[2][clusters - a - b]
     )
     a, b = a + before[0], b + before[1]
-    pvalue = fair_coin_pvalues(a, b, question.goal.side)
+    ((_, side),) = question.goal.tests(question.analysis)
+    pvalue = fair_coin_pvalues(a, b, side)
     only_signs = np.abs(values).max(initial=0) <= scale and question.analysis.name == "mcnemar"
     estimate = (a - b) / (clusters + before[3]) if only_signs else np.full(len(pairs), np.nan)
     return tally(Results.of(estimate, pvalue=pvalue), question.goal, question.analysis,
@@ -239,8 +240,12 @@ def _flips(question: Question, values: Integers, law: Floats, scale: int) -> Tal
     """
     from simtrack.kernels.flip_power import flip_power
 
-    clusters, goal = question.design.clusters, question.goal
-    assert isinstance(goal, Differs)
+    clusters = question.design.clusters
+    ((null, alternative),) = question.goal.tests(question.analysis)
+    moved = shifted_values(values, scale, null)
+    if moved is None:
+        return "the null shares no lattice with the differences"
+    values, scale = moved
     sizes = np.unique(np.abs(np.append(values, 0)))
     patterns = math.comb(sizes.size + clusters - 1, clusters) * 2**clusters
     if patterns > _MOST_PATTERNS:
@@ -250,12 +255,14 @@ def _flips(question: Question, values: Integers, law: Floats, scale: int) -> Tal
     plus[place[values > 0]] = law[values > 0]
     minus[place[values < 0]] = law[values < 0]
     plus[0] = minus[0] = 0.5 * float(law[values == 0].sum())
-    allowed = math.floor(goal.alpha * 2.0**clusters + 1e-9)
-    side = {"two-sided": 0, "greater": 1, "less": -1}[goal.alternative]
+    allowed = math.floor((question.goal.alpha or 0.0) * 2.0**clusters + 1e-9)
+    side = {"two-sided": 0, "greater": 1, "less": -1}[alternative]
     out = np.zeros(4)
     flip_power(sizes.astype(np.int64), plus, minus, clusters, allowed, side, out)
     above, below, size, total = out.tolist()
     met = above + below
+    if not isinstance(question.goal, Differs):  # above and below the margin, not the null
+        return Tally(n=total, ok=total, met=met)
     return Tally(
         n=total, ok=total, met=met, signed=met, above=above, below=below,
         sum_size=size / (scale * clusters),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -15,9 +15,11 @@ from simtrack.options import Alternative, choice
 from simtrack.results import OK, Results
 from simtrack.validate import open_unit, real
 
-__all__ = ["Differs", "Equivalent", "Excludes", "Goal", "Narrow"]
+__all__ = ["Differs", "Equivalent", "Excludes", "Goal", "Narrow", "goal_results"]
 
 Mask = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 #: p-values at alpha reject: sums of fractions may miss it by rounding.
 _SLACK = 1e-12
 #: Decimals that a level keeps: 1 - 0.07 is 0.93, not 0.9299999999999999.
@@ -37,9 +39,8 @@ class Goal(Protocol):
         """Give the level of the intervals that the decision needs."""
         ...
 
-    @property
-    def side(self) -> Alternative:
-        """The alternative of the p-values that it needs."""
+    def tests(self, analysis: Analysis) -> tuple[tuple[float, Alternative], ...]:
+        """Give the nulls that p-values are needed for, each with its alternative, if any are."""
         ...
 
     def met(self, results: Results, analysis: Analysis) -> Mask:
@@ -85,16 +86,15 @@ class Differs:
         one_sided = self.alternative != "two-sided" and not analysis.method.has_pvalue
         return _level_for(self.alpha, 2 if one_sided else 1)
 
-    @property
-    def side(self) -> Alternative:
-        """As stated."""
-        return self.alternative
+    def tests(self, analysis: Analysis) -> tuple[tuple[float, Alternative], ...]:
+        """The null of the analysis, where it has a p-value."""
+        stated = float(dict(analysis.options).get("null", self.null))
+        return ((stated, self.alternative),)
 
     def met(self, results: Results, analysis: Analysis) -> Mask:
         """Say for each study whether it rejects."""
         if self._by_pvalue(results, analysis):
-            p = np.where(np.isnan(results.pvalue), 2.0, results.pvalue)
-            return np.asarray(p <= self.alpha + _SLACK)
+            return _rejects(results, self.alpha)
         above, below = _beyond(results.low, self.null), _beyond(-results.high, -self.null)
         either = {"greater": above, "less": below, "two-sided": above | below}
         return np.asarray(either[self.alternative])
@@ -102,7 +102,7 @@ class Differs:
     def answered(self, results: Results, analysis: Analysis) -> Mask:
         """Say for each study whether it has the p-value or the interval."""
         if self._by_pvalue(results, analysis):
-            return np.asarray((results.status == OK) & ~np.isnan(results.pvalue))
+            return _has_p(results)
         return _has_interval(results)
 
     def words(self) -> str:
@@ -147,18 +147,19 @@ class Equivalent:
         """1 - 2 alpha."""
         return _level_for(self.alpha, 2)
 
-    @property
-    def side(self) -> Alternative:
-        """Of no p-value."""
-        return "two-sided"
+    def tests(self, analysis: Analysis) -> tuple[tuple[float, Alternative], ...]:
+        """Both limits, of a test that can be about them; others decide by their interval."""
+        return ((self.low, "greater"), (self.high, "less")) if _tests_nulls(analysis) else ()
 
     def met(self, results: Results, analysis: Analysis) -> Mask:
-        """Say for each study whether its interval lies inside."""
+        """Say for each study whether both tests reject, or its interval lies inside."""
+        if _tests_nulls(analysis):
+            return _rejects(results, self.alpha)
         return _beyond(results.low, self.low) & _beyond(-results.high, -self.high)
 
     def answered(self, results: Results, analysis: Analysis) -> Mask:
-        """Say for each study whether it has an interval."""
-        return _has_interval(results)
+        """Say for each study whether it has what decides."""
+        return _has_p(results) if _tests_nulls(analysis) else _has_interval(results)
 
     def words(self) -> str:
         """Say what counts as success."""
@@ -189,20 +190,22 @@ class Excludes:
         """1 - 2 alpha, of which one end is used."""
         return _level_for(self.alpha, 2)
 
-    @property
-    def side(self) -> Alternative:
-        """Of no p-value."""
-        return "two-sided"
+    def tests(self, analysis: Analysis) -> tuple[tuple[float, Alternative], ...]:
+        """The gain, of a test that can be about it; others decide by their interval."""
+        side: Alternative = "less" if self.gain > 0.0 else "greater"
+        return ((self.gain, side),) if _tests_nulls(analysis) else ()
 
     def met(self, results: Results, analysis: Analysis) -> Mask:
-        """Say for each study whether its limit is on the right side."""
+        """Say for each study whether the test rejects, or its limit is on the right side."""
+        if _tests_nulls(analysis):
+            return _rejects(results, self.alpha)
         if self.gain > 0.0:
             return _beyond(-results.high, -self.gain)
         return _beyond(results.low, self.gain)
 
     def answered(self, results: Results, analysis: Analysis) -> Mask:
-        """Say for each study whether it has an interval."""
-        return _has_interval(results)
+        """Say for each study whether it has what decides."""
+        return _has_p(results) if _tests_nulls(analysis) else _has_interval(results)
 
     def words(self) -> str:
         """Say what counts as success."""
@@ -232,10 +235,9 @@ class Narrow:
         """The analysis's own."""
         return analysis.level
 
-    @property
-    def side(self) -> Alternative:
-        """Of no p-value."""
-        return "two-sided"
+    def tests(self, analysis: Analysis) -> tuple[tuple[float, Alternative], ...]:
+        """None."""
+        return ()
 
     def met(self, results: Results, analysis: Analysis) -> Mask:
         """Say for each study whether its interval is narrow enough."""
@@ -264,6 +266,43 @@ def _check_alpha(alpha: float, most: float = 0.99) -> None:
 
 def _level_for(alpha: float, ends: int) -> float:
     return round(1.0 - ends * alpha, _DIGITS)
+
+
+def goal_results(
+    goal: Goal, analysis: Analysis, top: Integers, bottom: Integers, weights: Floats
+) -> Results:
+    """Analyse studies, (R, G, T) each, as the goal needs: one test, several, or an interval.
+
+    Of several tests, all of which have to reject, the largest p is given.
+    """
+    tests = goal.tests(analysis)
+    if isinstance(goal, Differs | Narrow) or not tests:
+        side = goal.alternative if isinstance(goal, Differs) else "two-sided"
+        level = goal.level(analysis)
+        return analysis.run_arrays(top, bottom, weights, alternative=side, level=level)
+    level = _level_for(goal.alpha or 0.0, 1)
+    found = [
+        analysis.with_options(null=null).run_arrays(
+            top, bottom, weights, alternative=side, level=level
+        )
+        for null, side in tests
+    ]
+    pvalue = np.max([one.pvalue for one in found], axis=0)  # NaN where any is
+    return replace(found[0], pvalue=pvalue)
+
+
+def _tests_nulls(analysis: Analysis) -> bool:
+    """Whether its p-value can be about any null, and decides a margin: it has no interval here."""
+    return analysis.method.lattice == "sign-flip"
+
+
+def _rejects(results: Results, alpha: float) -> Mask:
+    p = np.where(np.isnan(results.pvalue), 2.0, results.pvalue)
+    return np.asarray(p <= alpha + _SLACK)
+
+
+def _has_p(results: Results) -> Mask:
+    return np.asarray((results.status == OK) & ~np.isnan(results.pvalue))
 
 
 def _has_pvalues(results: Results) -> bool:

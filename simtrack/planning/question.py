@@ -15,7 +15,7 @@ from simtrack.counts import Counts
 from simtrack.design import Design
 from simtrack.errors import InputError
 from simtrack.estimands import Estimand
-from simtrack.planning.goals import Differs, Goal
+from simtrack.planning.goals import Differs, Equivalent, Excludes, Goal, goal_results
 from simtrack.planning.tally import Tally, tally
 from simtrack.results import Results
 from simtrack.validate import integer, real
@@ -90,6 +90,8 @@ class Question:
                              "a difference from 0", cure=cure)  # fmt: skip
         if isinstance(aim, Differs) and aim.null:
             _refuse_another_null(self.analysis, aim.null)
+        if isinstance(aim, Equivalent | Excludes):
+            _refuse_no_margin(self.analysis)
         if self.interim is not None:
             done = len(self.interim.cluster.compact().levels)
             if not 0 < done < self.design.clusters:
@@ -147,10 +149,7 @@ def study_results(question: Question, draws: range, *, threads: int = 1) -> Resu
     top, bottom, weights = question.analysis.arrays(batch)
     if question.interim is not None:
         top, bottom = _with_observed(question, top, bottom)
-    return question.analysis.run_arrays(
-        top, bottom, weights,
-        alternative=question.goal.side, level=question.goal.level(question.analysis),
-    )  # fmt: skip
+    return goal_results(question.goal, question.analysis, top, bottom, weights)
 
 
 def is_enough(question: Question, so_far: Tally) -> bool:
@@ -186,6 +185,16 @@ def _refuse_another_null(analysis: Analysis, null: float) -> None:
                 "Use a method that decides by its interval, or the goal excludes.")  # fmt: skip
         rule = f"left out: the p-value of {analysis.name} is about its own null"
         raise InputError("null", rule, null, cure=cure)
+
+
+def _refuse_no_margin(analysis: Analysis) -> None:
+    """Refuse a margin for tests of no difference alone, and a second null beside it."""
+    method = analysis.method
+    if method.topic == "test" and method.lattice in {"none", "signs"}:
+        cure = "Use sign-flip, paired-cluster-t or tango."
+        raise InputError("goal", f"a difference shown: {analysis.name} tests no margin", cure=cure)
+    if method.lattice == "sign-flip" and "null" in dict(analysis.options):
+        raise InputError("null", "left out where the goal states a margin")
 
 
 def _refuse_silent_terms(question: Question) -> None:

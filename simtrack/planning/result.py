@@ -6,9 +6,11 @@ import math
 from dataclasses import asdict, dataclass
 
 from simtrack.inference import clopper_pearson
+from simtrack.inference.differences.margin import MARGIN_METHODS
 from simtrack.note import Note
 from simtrack.options import Computation, Guarantee
 from simtrack.planning.exact import least_pvalue
+from simtrack.planning.goals import Equivalent, Excludes
 from simtrack.planning.question import Question, simulation_error
 from simtrack.planning.tally import Tally
 from simtrack.results import REASONS
@@ -162,6 +164,11 @@ def _notes(question: Question, found: Tally, exact: bool) -> tuple[Note, ...]:
         share = f"{(found.n - found.ok) / found.n:.2%} of studies have no answer"
         text = f"{share} and count as misses; coverage, width and bias are of the others"
         notes.append(Note("no-answer", text, n=0 if exact else int(found.n - found.ok)))
+    margin = isinstance(question.goal, Equivalent | Excludes)
+    if margin and question.analysis.name not in MARGIN_METHODS:
+        level = question.goal.level(question.analysis)
+        text = f"the {100 * level:g} % interval decides: test has no margin for this method"
+        notes.append(Note("interval-decides", text))
     if question.interim is not None:
         notes.append(Note("given-interim", "power, coverage, bias and errors are given the "
                           "observed clusters, and hold if the agent is right"))  # fmt: skip
@@ -181,7 +188,8 @@ def _cannot(question: Question, found: Tally) -> list[Note]:
     if alpha is not None and (floor := least_pvalue(question)) > alpha + _ROUNDING:
         need = next((g for g in range(clusters, _MOST_CLUSTERS)
                      if least_pvalue(question, g) <= alpha + _ROUNDING), None)  # fmt: skip
-        side = "two-sided" if question.goal.side == "two-sided" else "one-sided"
+        both = question.goal.tests(question.analysis)[0][1] == "two-sided"
+        side = "two-sided" if both else "one-sided"
         text = f"{name} of {clusters} clusters cannot reject: its least {side} p is {floor:.3g}, "
         enough = "" if need is None else f"; {need} clusters are enough"
         notes.append(Note("cannot-reject", f"{text}above alpha {alpha:.12g}{enough}"))

@@ -353,3 +353,40 @@ def test_gpqa_epochs_are_mcnemar_tests_of_scipy(shared):
         wanted.append(binomtest(one, one + other).pvalue)
     assert [row.answer.pvalue for row in found.rows] == pytest.approx(wanted, rel=SAME)
     assert found.rows[4].adjusted == pytest.approx(5 * min(wanted), rel=SAME)
+
+
+def test_a_margin_tests_every_group_and_the_adjusted_p_decides():
+    near = [0, 1, -1, 0, 1, 0, -1, 0, 1, -1]
+    records = made([*paired_rows(near, "a"), *paired_rows(TWELVE, "b")])
+    found = family(records, by="group", margin=0.2, adjust="bonferroni")
+    close, far = found.rows
+    # each of the ten differences less -0.2, and 0.2 less each: tenths, by all 2^10 patterns
+    expected = []
+    for gaps in ([d + 2 for d in near], [2 - d for d in near]):
+        count = sum(
+            sum(s * g for s, g in zip(signs, gaps, strict=True)) >= sum(gaps)
+            for signs in itertools.product((-1, 1), repeat=10)
+        )
+        expected.append(Fraction(count, 1024))
+    assert close.answer.exact == max(expected)
+    assert close.adjusted == float(2 * close.answer.exact)
+    assert close.answer.extra["verdict"] == "equivalent"
+    assert far.answer.extra["verdict"] == "not shown"
+    assert far.answer.pvalue > 0.5
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert plain["margin"] == {"low": -0.2, "high": 0.2, "claim": "equivalent"}
+    assert plain["rows"][0]["verdict"] == "equivalent"
+    strict = family(records, by="group", margin=0.1, adjust="bonferroni", level=0.985)
+    # one p below .015 that twice over lies above it
+    p = strict.rows[0].answer.pvalue
+    assert p <= 0.015 < strict.rows[0].adjusted
+    assert strict.rows[0].answer.extra["verdict"] == "not shown"
+
+
+def test_a_margin_that_a_method_cannot_test_is_refused_before_any_group():
+    records = made(paired_rows(TWELVE))
+    with pytest.raises(InputError, match="method must be one that tests a margin: sign-flip, "):
+        family(records, method="permutation", margin=0.1)
+    with pytest.raises(InputError, match="adjust must be another than max-t with a margin"):
+        family(records, margin=0.1, adjust="max-t")
+    assert "margin" not in family(records).to_dict()

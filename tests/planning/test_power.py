@@ -144,7 +144,7 @@ def brute_force(question, cell_laws):
     top, bottom, weights = question.analysis.arrays(tables)
     rows = np.array(list(product(range(len(law)), repeat=clusters)))
     results = question.analysis.run_arrays(
-        top[rows, 0], bottom[rows, 0], weights, alternative=question.goal.side,
+        top[rows, 0], bottom[rows, 0], weights, alternative=question.goal.alternative,
         level=question.goal.level(question.analysis),
     )  # fmt: skip
     return float(law[rows].prod(axis=1)[question.goal.met(results, question.analysis)].sum())

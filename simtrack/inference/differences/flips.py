@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from simtrack.answer import Answer
@@ -21,8 +23,9 @@ from simtrack.inference.exact.signflip import SignFlip, sign_flip
 from simtrack.inference.exact.signflip_interval import SignFlipInterval, sign_flip_interval
 from simtrack.method import Ask, Layout, Method
 from simtrack.options import Guarantee
+from simtrack.validate import decimal_fraction, real
 
-__all__ = ["METHODS"]
+__all__ = ["METHODS", "shifted"]
 
 _DRAWS, _MOST_DRAWN = 9_999, 1 << 24
 
@@ -33,10 +36,21 @@ def _sign_flip(layout: Layout, ask: Ask) -> Answer:
     test = None if paired is None else paired.test
     if test is None or ask.alternative != "two-sided":
         test = sign_flip(values, alternative=ask.alternative)
+    if null := ask.options.get("null", 0.0):
+        away = sign_flip(shifted(values, real("null", null)), alternative=ask.alternative)
+        test = replace(away, statistic=test.statistic)
     shown = _of_flips(test, layout, ask, paired)
     if shown.refused or not ask.interval:
         return shown
     return with_ends(shown, _flip_ends(test, values, ask.level), "sign-flip inverted")
+
+
+def shifted(
+    values: Sequence[Fraction] | Sequence[float], null: float
+) -> Sequence[Fraction] | Sequence[float]:
+    """Give differences less a null, which is exact, as typed, where they are fractions."""
+    typed = decimal_fraction("null", null)
+    return [v - typed if isinstance(v, Fraction) else v - null for v in values]  # type: ignore[return-value]
 
 
 def _sign_flip_stratified(layout: Layout, ask: Ask) -> Answer:
@@ -104,7 +118,7 @@ METHODS = (
         "Too few clusters to reach alpha (refused); contrasts nobody randomised (warned of).",
         "convolution", "finite-sample", "Fisher 1935, section 21; Pagano & Tritchler 1983",
         answer=_sign_flip, many=sign_flip_clusters, pairing="clusters", terms=0, has_pvalue=True,
-        lattice="sign-flip",
+        lattice="sign-flip", options=("null",),
     ),
     Method(
         "sign-flip-stratified", "test",

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from simtrack.answer import Answer
 from simtrack.errors import InputError
-from simtrack.inference.contrasts import cluster_contrasts
+from simtrack.inference.contrasts import cluster_contrasts, paired_clusters
 from simtrack.inference.differences.cluster_difference import cluster_difference
+from simtrack.inference.differences.flips import shifted
 from simtrack.inference.differences.newcombe import (
     newcombe_clustered,
     newcombe_pairs,
@@ -27,14 +28,15 @@ from simtrack.inference.differences.score_interval import (
     miettinen_nurminen_clustered,
 )
 from simtrack.inference.differences.two_rates import TwoRates, two_columns
+from simtrack.inference.exact.cautions import refusal
 from simtrack.inference.exact.signflip import sign_flip
 from simtrack.inference.numerics.special import normal_cdf, t_cdf
 from simtrack.method import Ask, Layout, Method
 from simtrack.note import Note
 from simtrack.options import Alternative
-from simtrack.validate import decimal_fraction, real
+from simtrack.validate import real
 
-__all__ = ["MARGIN_METHODS", "Margin", "margin_answer"]
+__all__ = ["MARGIN_METHODS", "Margin", "check_margin", "margin_answer"]
 
 Floats = NDArray[np.float64]
 #: On which side of the null the truth is claimed to lie.
@@ -114,6 +116,11 @@ class Margin:
             return f"within {self.low:g} to {self.high:g}"
         return f"above {self.low:g}" if math.isfinite(self.low) else f"below {self.high:g}"
 
+    def to_dict(self) -> dict[str, object]:
+        """Give plain values; a side that does not matter is null."""
+        low, high = (end if math.isfinite(end) else None for end in (self.low, self.high))
+        return {"low": low, "high": high, "claim": self.claim}
+
 
 @dataclass(frozen=True, slots=True)
 class _Tail:
@@ -158,11 +165,7 @@ def margin_answer(method: Method, layout: Layout, ask: Ask, margin: Margin) -> A
     Schuirmann (1987), J. Pharmacokinet. Biopharm. 15, 657-680. Tango (1998), Statistics in
     Medicine 17, 891-908; Farrington and Manning (1990), Statistics in Medicine 9, 1447-1454.
     """
-    if method.name not in MARGIN_METHODS:
-        rule = f"one that tests a margin: {', '.join(MARGIN_METHODS)}"
-        raise InputError("method", rule, method.name)
-    if ask.alpha >= 0.5:
-        raise InputError("level", "above 0.5 with a margin", ask.level)
+    check_margin(method, ask)
     for null, _ in margin.nulls:
         if layout.bounded and abs(null) >= 1.0:
             raise InputError("margin", "below 1 for scores in [0, 1]", f"{abs(null):g}")
@@ -170,6 +173,8 @@ def margin_answer(method: Method, layout: Layout, ask: Ask, margin: Margin) -> A
     shown = method.one(layout, wide)
     notes = tuple(n for n in shown.notes if n.code not in _OF_NO_DIFFERENCE)
     test = MARGIN_METHODS[method.name](layout)
+    if method.name == "sign-flip" and (why := _refusal(layout, ask)):
+        test = why
     refused = test if isinstance(test, str) else ""
     tails = [] if isinstance(test, str) else [test(*null) for null in margin.nulls]
     worst = max(tails, key=lambda tail: tail.pvalue, default=None)
@@ -194,6 +199,22 @@ def margin_answer(method: Method, layout: Layout, ask: Ask, margin: Margin) -> A
         notes=notes,
         extra={**shown.extra, **more},
     )
+
+
+def check_margin(method: Method, ask: Ask) -> None:
+    """Refuse a method that tests no other null than no difference, and a level of 1/2 or less."""
+    if method.name not in MARGIN_METHODS:
+        rule = f"one that tests a margin: {', '.join(MARGIN_METHODS)}"
+        raise InputError("method", rule, method.name)
+    if ask.alpha >= 0.5:
+        raise InputError("level", "above 0.5 with a margin", ask.level)
+
+
+def _refusal(layout: Layout, ask: Ask) -> str:
+    """Say why the sign-flip test has no answer at the level that was asked for."""
+    pairs = paired_clusters(layout.totals)
+    uneven = pairs.imbalance if ask.factor else 0.0
+    return refusal(int(pairs.both.sum()), uneven, ask.alpha, "greater")
 
 
 #: Notes on the test of no difference, which is not the one that is asked.
@@ -309,9 +330,7 @@ def _sign_flip(layout: Layout) -> _Test | str:
     values = cluster_contrasts(layout.totals).values
 
     def test(null: float, side: Side) -> _Tail:
-        exact = decimal_fraction("margin", null)
-        shifted = [v - exact if isinstance(v, Fraction) else v - null for v in values]
-        found = sign_flip(shifted, alternative=side)
+        found = sign_flip(shifted(values, null), alternative=side)
         return _Tail(found.pvalue, found.exact, found.floor)
 
     return test

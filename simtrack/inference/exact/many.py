@@ -13,7 +13,12 @@ from simtrack.errors import InputError
 from simtrack.inference.exact.cautions import MOST_IMBALANCE
 from simtrack.inference.exact.exact_test import fair_coin_tail
 from simtrack.inference.exact.signflip import sign_flip, sign_flip_bounds
-from simtrack.inference.studies import cluster_values, means_over_clusters, whole_values
+from simtrack.inference.studies import (
+    cluster_values,
+    means_over_clusters,
+    shifted_values,
+    whole_values,
+)
 from simtrack.method import Ask
 from simtrack.options import Alternative
 from simtrack.results import Results
@@ -42,12 +47,16 @@ def sign_flip_clusters(numerator: Any, denominator: Any, weights: Floats, ask: A
     Refused where no signs of so many clusters reach 1 - level; studies in which fewer clusters
     differ at all are answered, with a p-value that cannot reach it. Of more than 20 reals that
     share no lattice, p may be an upper bound: on the exact one's side of 1 - level, not its equal.
+    With the option `null` it is the test of that mean difference.
     """
     from simtrack.inference.exact.signflip_law import sign_flip_pvalues
 
     values = cluster_values(numerator, denominator, weights)
     n, mean = means_over_clusters(values)
     whole = whole_values(numerator, denominator, weights)
+    if null := float(ask.options.get("null", 0.0)):
+        values = values - null
+        whole = None if whole is None else shifted_values(*whole, null)
     try:
         used: Any = values if whole is None else whole[0]
         pvalue = sign_flip_pvalues(used, alternative=ask.alternative)
