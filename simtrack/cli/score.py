@@ -100,9 +100,9 @@ def score(
 ) -> None:
     """Score LOGS: files, folders or globs. Where did every planned trial go; what are the rates?
 
-    Rates carry Wilson's interval on the effective sample size with t(G-1), so repeated trials of
-    one task are not counted as independent. A comparison is paired by cluster, with a cluster t
-    interval and an exact sign-flip p-value.
+    Rates of scores in [0, 1] carry the bounded-mean interval of clusters, so repeated trials of one
+    task are not counted as independent. A comparison is the sign-flip test of `simtrack test`,
+    paired by cluster.
     """
     from simtrack.analysis.score import score as compute
 
