@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["ROUTINE", "Note"]
+__all__ = ["ROUTINE", "Note", "plain_notes"]
 
 #: Codes of notes that say what always holds for such data; `-q` leaves them out.
 ROUTINE: Final = frozenset(
@@ -81,3 +82,8 @@ class Note(str):
             | ({"where": self.where} if self.where else {})
             | ({"n": self.n} if self.n else {})
         )
+
+
+def plain_notes(notes: Iterable[str]) -> list[dict[str, object]]:
+    """Give notes as objects for JSON; a text without a code has an empty one."""
+    return [Note.of(note).to_dict() for note in notes]

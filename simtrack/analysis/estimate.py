@@ -15,6 +15,7 @@ from simtrack.errors import InputError
 from simtrack.estimands import Estimand
 from simtrack.inference import default_method
 from simtrack.method import Ask, Layout
+from simtrack.note import plain_notes
 from simtrack.options import Computation, Guarantee, MissingCluster
 from simtrack.records import Records
 
@@ -101,10 +102,10 @@ class Estimates:
         for row in self.rows:
             plain = asdict(row)
             plain["labels"] = dict(zip(self.by, row.labels, strict=True))
-            plain["notes"] = list(row.notes)
+            plain["notes"] = plain_notes(row.notes)
             rows.append(plain)
         return {
-            "schema": "simtrack.estimate/1",
+            "schema": "simtrack.estimate/2",
             "estimand": self.estimand,
             "cluster": self.cluster,
             "by": list(self.by),

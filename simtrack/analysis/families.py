@@ -11,6 +11,7 @@ from simtrack.answer import Answer
 from simtrack.counts import Loss
 from simtrack.errors import InputError
 from simtrack.inference.differences.margin import Margin
+from simtrack.note import plain_notes
 from simtrack.options import Alternative
 
 if TYPE_CHECKING:
@@ -123,11 +124,11 @@ class TestFamily:
         for loss in self.losses:
             left_out[loss.kind] = left_out.get(loss.kind, 0) + loss.n
         return (
-            {"schema": "simtrack.test/1"}
+            {"schema": "simtrack.test/2"}
             | head
             | ({} if self.margin is None else {"margin": self.margin.to_dict()})
             | {"by": list(self.by), "sizes": dict(self.sizes), "rows": rows}
-            | {"left_out": dict(sorted(left_out.items())), "notes": list(self.notes)}
+            | {"left_out": dict(sorted(left_out.items())), "notes": plain_notes(self.notes)}
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -162,7 +163,7 @@ def _plain_row(by: Sequence[str], row: TestRow) -> dict[str, object]:
         "interval": v.extra.get("interval", ""), "pvalue": v.pvalue,
         "floor": float(floor) if isinstance(floor, Fraction) else None, "refused": v.refused,
         "mcse": v.extra.get("mcse"), "computation": v.computation, "guarantee": v.guarantee,
-        "notes": list(v.notes), "pvalue_exact": _text(v.exact),
+        "notes": plain_notes(v.notes), "pvalue_exact": _text(v.exact),
     }  # fmt: skip
     own |= {n: v.extra[n] for n in _EXTRA if n in v.extra}
     counts = {n: getattr(row, n) for n in ("clusters", "trials_a", "trials_b", "unpaired")}

@@ -32,7 +32,7 @@ from simtrack.inference.models.linear_mixed import LinearMixed, linear_mixed
 from simtrack.inference.models.logistic_mixed import LogisticMixed, logistic_mixed
 from simtrack.inference.models.table import ModelTable, model_table
 from simtrack.inference.models.two_way import TwoWay, two_way
-from simtrack.note import Note
+from simtrack.note import Note, plain_notes
 from simtrack.options import (
     Correlation,
     GeeCovariance,
@@ -124,7 +124,7 @@ class Fits:
     def to_dict(self) -> dict[str, Any]:
         """Give plain data with a schema id."""
         return {
-            "schema": "simtrack.fit/1",
+            "schema": "simtrack.fit/2",
             "formula": self.formula,
             "what": self.what,
             "cluster": self.cluster,
@@ -135,7 +135,7 @@ class Fits:
                 for row in self.rows
             ],
             "left_out": self.losses.by_kind(),
-            "notes": list(self.notes),
+            "notes": plain_notes(self.notes),
         }  # fmt: skip
 
 

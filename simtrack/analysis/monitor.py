@@ -32,6 +32,7 @@ from simtrack.inference.sequential.confidence_sequence import (
     e_process,
 )
 from simtrack.inference.sequential.group_sequential import GroupSequential
+from simtrack.note import plain_notes
 from simtrack.options import Alternative, BoundaryKind
 from simtrack.records import Records, scored_rows
 from simtrack.validate import open_unit
@@ -96,7 +97,7 @@ class Monitor:
                 "rejected_at": self.evidence.rejected_at(self.sequence.alpha),
             }
         return {
-            "schema": "simtrack.monitor/1",
+            "schema": "simtrack.monitor/2",
             "what": self.what,
             "levels": list(self.levels),
             "unit": self.unit,
@@ -112,7 +113,7 @@ class Monitor:
                 for x in self.looks
             ],
             "left_out": self.left_out,
-            "notes": list(self.notes),
+            "notes": plain_notes(self.notes),
         }  # fmt: skip
 
 

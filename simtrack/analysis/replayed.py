@@ -16,6 +16,7 @@ from simtrack.analysis.testing import compare
 from simtrack.counts import Counts
 from simtrack.errors import DataError, InputError
 from simtrack.estimands import Estimand, where
+from simtrack.note import plain_notes
 from simtrack.options import GateName, MissingCluster
 from simtrack.records import Accounting, Records, Replies, account
 from simtrack.scoring.replay.gates import ENDS, IMPOSSIBLE, ReplayProtocol, replay_gates
@@ -99,18 +100,18 @@ class Replay:
             "rows": [
                 {"labels": dict(zip(self.by, row.labels, strict=True))}
                 | {name: getattr(row, name) for name in names}
-                | {"notes": list(row.notes)}
+                | {"notes": plain_notes(row.notes)}
                 for row in self.rows
             ],
             "comparisons": [
                 {
                     "labels": dict(zip(self.by, found.labels, strict=True)),
                     "comparison": found.comparison and found.comparison.to_dict(),
-                    "notes": list(found.notes),
+                    "notes": plain_notes(found.notes),
                 }
                 for found in self.comparisons
             ],
-            "notes": list(self.notes),
+            "notes": plain_notes(self.notes),
         }
 
 

@@ -16,6 +16,7 @@ from simtrack.analysis.testing import compare
 from simtrack.counts import Factor, group_rows
 from simtrack.errors import DataError, InputError
 from simtrack.inference.exact.mcnemar import McNemar, mcnemar
+from simtrack.note import plain_notes
 from simtrack.records import Records, Replies
 from simtrack.scoring.schemes import scheme_of
 
@@ -117,7 +118,7 @@ class Rescore:
                 }
                 for row in self.rows
             ],
-            "notes": list(self.notes),
+            "notes": plain_notes(self.notes),
         }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from simtrack.estimands import Contrast, Estimand
 from simtrack.estimands import estimand as look_up
 from simtrack.inference import sign_flip_contrast
 from simtrack.inference.contrasts import contrast_t
-from simtrack.note import Note
+from simtrack.note import Note, plain_notes
 from simtrack.options import MissingCluster
 from simtrack.records import Accounting, Records, Replies, account
 from simtrack.scoring.schemes import Scheme, load_protocol, scheme_of
@@ -95,7 +95,7 @@ class SchemeScore:
                  "pvalue")  # fmt: skip
         table = self.composition
         return {
-            "schema": "simtrack.scheme-score/1",
+            "schema": "simtrack.scheme-score/2",
             "scheme": self.scheme,
             "cluster": self.cluster,
             "by": list(self.by),
@@ -108,11 +108,11 @@ class SchemeScore:
             "rows": [
                 {"estimand": r.estimand, "labels": dict(zip(self.by, r.labels, strict=True))}
                 | {name: getattr(r, name) for name in names}
-                | {"notes": list(r.notes)}
+                | {"notes": plain_notes(r.notes)}
                 for r in self.rows
             ],
             "left_out": dict(self.left_out),
-            "notes": list(self.notes),
+            "notes": plain_notes(self.notes),
         }
 
 

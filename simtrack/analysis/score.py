@@ -20,6 +20,7 @@ from simtrack.analysis.testing import compare
 from simtrack.counts import Loss
 from simtrack.errors import InputError
 from simtrack.estimands import Estimand
+from simtrack.note import plain_notes
 from simtrack.options import MissingCluster, MissingPolicy, Status, choice
 from simtrack.records import Accounting, Records, account
 from simtrack.validate import confidence_level
@@ -94,7 +95,7 @@ class Score:
                  "examples": list(x.examples)}
                 for x in self.losses
             ],
-            "notes": list(self.notes),
+            "notes": plain_notes(self.notes),
         }  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from simtrack.analysis.source import Table, read_totals
 from simtrack.counts import Loss
 from simtrack.estimands import Estimand
 from simtrack.method import Method
+from simtrack.note import plain_notes
 from simtrack.options import MissingCluster, MissingPolicy, Status, choice
 
 if TYPE_CHECKING:
@@ -120,13 +121,16 @@ class Sensitivity:
         for row in self.rows:
             plain = {name: getattr(row, name) for name in _PLAIN}
             rates = {
-                r.policy: {name: getattr(r, name) for name in _RATE} | {"notes": list(r.notes)}
+                r.policy: {name: getattr(r, name) for name in _RATE}
+                | {"notes": plain_notes(r.notes)}
                 for r in row.rates
             }
             labels = dict(zip(self.by, row.labels, strict=True))
-            rows.append({"labels": labels} | plain | {"rates": rates, "notes": list(row.notes)})
+            rows.append(
+                {"labels": labels} | plain | {"rates": rates, "notes": plain_notes(row.notes)}
+            )
         return {
-            "schema": "simtrack.sensitivity/1",
+            "schema": "simtrack.sensitivity/2",
             "estimand": self.estimand,
             "cluster": self.cluster,
             "by": list(self.by),

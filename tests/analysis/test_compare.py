@@ -107,7 +107,7 @@ def test_json_and_frame():
     found = compare(two(H08_A, H08_B), "A", "B", factor="model", level=0.9)
     plain = found.to_dict()
     assert json.loads(json.dumps(plain)) == plain
-    assert plain["schema"] == "simtrack.test/1"
+    assert plain["schema"] == "simtrack.test/2"
     (plain,) = plain["rows"]
     assert (plain["only_a"], plain["only_b"], plain["rate_b"]) == (1, 0, pytest.approx(1 / 7))
     assert plain["pvalue_exact"] == "1/16"

@@ -144,7 +144,7 @@ def test_json_and_frame_hold_the_same():
     found = estimate(small(model=["b", "a"] * 3), by="model")
     plain = found.to_dict()
     assert json.loads(json.dumps(plain)) == plain
-    assert plain["schema"] == "simtrack.estimate/1"
+    assert plain["schema"] == "simtrack.estimate/2"
     assert plain["rows"][0]["labels"] == {"model": "a"}
     frame = found.to_frame()
     assert list(frame["model"]) == ["a", "b"]

@@ -167,7 +167,7 @@ def test_frame_and_json_show_all_policies():
     found = sensitivity(records)
     assert found.to_frame()["policy"].tolist() == list(POLICIES)
     plain = json.loads(json.dumps(found.to_dict()))
-    assert plain["schema"] == "simtrack.sensitivity/1"
+    assert plain["schema"] == "simtrack.sensitivity/2"
     assert set(plain["rows"][0]["rates"]) == set(POLICIES)
 
 

@@ -324,7 +324,7 @@ def test_the_family_is_a_frame_and_plain_data():
     assert frame["group"].tolist() == ["g0", "g1"]
     assert frame["pvalue_exact"].tolist() == ["5/512", "1/128"]
     plain = json.loads(json.dumps(found.to_dict()))
-    assert plain["schema"] == "simtrack.test/1"
+    assert plain["schema"] == "simtrack.test/2"
     assert plain["rows"][1]["adjusted"] == found.rows[1].adjusted
     assert "2 hypotheses, adjusted by holm" in repr(found)
     assert repr(found.rows[1]) == "TestRow(g1: +0.5000, p=0.007812)"

@@ -66,7 +66,7 @@ def test_text_json_and_reference(simtrack, study) -> None:
     again = simtrack("fit", "s.csv", "--formula", "stage", "--estimand", "adherence", "--json",
                      "--cluster", "cluster")  # fmt: skip
     fitted = again.json["fits"][0]
-    assert (again.json["schema"], fitted["model"]) == ("simtrack.fit/1", "gee")
+    assert (again.json["schema"], fitted["model"]) == ("simtrack.fit/2", "gee")
     assert fitted["fit"]["coefficients"][0]["name"] == "intercept"
 
 

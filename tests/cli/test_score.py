@@ -281,7 +281,7 @@ def test_bounds_and_all_policies_are_shown(simtrack, table):
     assert "as-failure" in every
     assert "0.7778 to 0.8889" in every
     found = simtrack("score", table, *MAP, "--sensitivity", "--json").json["metrics"][0]
-    assert found["sensitivity"]["schema"] == "simtrack.sensitivity/1"
+    assert found["sensitivity"]["schema"] == "simtrack.sensitivity/2"
 
 
 def test_a_comparison_counts_unscored_trials_too(simtrack, tmp_path):
