@@ -261,7 +261,7 @@ def test_coarser_clusters_are_told_where_none_are_named(simtrack, scored) -> Non
     given = ("fit", scored, "--design", "stage-gap", "--where", "view=strict", "--json")
 
     def told(done):
-        return [n for n in done.json["notes"] if n.startswith("clusters are units")]
+        return [n["text"] for n in done.json["notes"] if n["text"].startswith("clusters are units")]
 
     notes = told(simtrack(*given))
     assert len(notes) == 1

@@ -177,7 +177,7 @@ def test_more_passes_never_give_a_greater_p_at_a_planned_look(simtrack, tmp_path
         found.append(done.json["looks"][0]["pvalue"])
     assert found == sorted(found)
     assert found[0] == pytest.approx(2 / 32, rel=1e-14)
-    assert not any("err with 0.05 themselves" in note for note in done.json["notes"])
+    assert not any("err with 0.05 themselves" in note["text"] for note in done.json["notes"])
     said = simtrack("monitor", _tasks(tmp_path, 14), "--null", "0.5", "--planned", "5").out
     assert "p: mean of scores in [0, 1] (Gaffke):" in said
     assert "Null 0.5 (no e-value): within the interval so far." in said
@@ -209,7 +209,7 @@ def test_codes_of_a_scheme_are_monitored_by_a_named_estimand(simtrack, tmp_path)
     # As score counts it: 14 of 48.
     assert len(done.json["sequence"]["mean"]) == 48
     assert done.json["sequence"]["mean"][-1] == pytest.approx(14 / 48)
-    assert any("asked of 48 of 60 scored trials" in note for note in done.json["notes"])
+    assert any("asked of 48 of 60 scored trials" in note["text"] for note in done.json["notes"])
 
 
 def test_trials_without_a_score_are_no_bound_of_an_estimand(simtrack) -> None:
@@ -226,8 +226,8 @@ def test_trials_without_a_score_are_no_bound_of_an_estimand(simtrack) -> None:
     done = simtrack("monitor", "lost.csv", "--where", "view=strict", "--estimand", "adherence",
                     "--cluster", "row", "--json")  # fmt: skip
     assert (done.json["left_out"], len(done.json["sequence"]["mean"])) == (1, 47)
-    assert not any("had they all failed" in note for note in done.json["notes"])
-    assert any("adherence would have been asked" in note for note in done.json["notes"])
+    assert not any("had they all failed" in note["text"] for note in done.json["notes"])
+    assert any("adherence would have been asked" in note["text"] for note in done.json["notes"])
 
 
 @pytest.mark.parametrize(

@@ -70,4 +70,4 @@ def test_every_table_is_written_beside_the_first(simtrack) -> None:
                      "--cluster", "task", "--json")  # fmt: skip
     row = again.json["metrics"][0]["estimates"]["rows"][0]
     assert (row["labels"], row["rate"]) == ({"clause": "helper:verify"}, 1.0)
-    assert not any("repeat" in note for note in again.json["notes"])
+    assert not any("repeat" in note["text"] for note in again.json["notes"])

@@ -137,10 +137,10 @@ def test_options_that_choose_among_scores_are_refused_and_latest_is_not(simtrack
     both = (log, str(logs / "stage_replies.json"))
     found = simtrack("score", *both, "--scheme", "stageif", "--json")
     assert [row["planned"] for row in found.json["accounting"]] == [60] * 4
-    assert any("is in 2 files" in note for note in found.json["notes"])
+    assert any("is in 2 files" in note["text"] for note in found.json["notes"])
     latest = simtrack("score", *both, "--scheme", "stageif", "--json", "--latest")
     assert [row["planned"] for row in latest.json["accounting"]] == [60] * 2
-    assert any("left out, replies 60, since" in note for note in latest.json["notes"])
+    assert any("left out, replies 60, since" in note["text"] for note in latest.json["notes"])
 
 
 def test_a_misspelt_key_of_a_protocol_is_answered_with_the_nearest(simtrack, logs) -> None:
@@ -168,7 +168,7 @@ def test_a_declared_state_machine_gives_the_truth(simtrack) -> None:
     assert (row["numerator"], row["denominator"]) == (2, 2)
     account = done.json["accounting"][0]
     assert (account["planned"], account["scored"], account["unscored"]) == (3, 2, 1)
-    assert any("1 rows meet no rule" in n for n in done.json["notes"])
+    assert any("1 rows meet no rule" in n["text"] for n in done.json["notes"])
 
 
 def test_verdicts_on_trials_are_not_held_against_turns(simtrack, logs) -> None:

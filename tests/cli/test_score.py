@@ -169,7 +169,8 @@ def test_rows_without_a_metric_are_scored_beside_those_with_one(simtrack, tmp_pa
 
 
 def test_what_was_pooled_is_said(simtrack, table):
-    notes = simtrack("score", table, *MAP, "--by", "trial", "--json").json["notes"]
+    told = simtrack("score", table, *MAP, "--by", "trial", "--json").json["notes"]
+    notes = [note["text"] for note in told]
     assert any(note.startswith("pooled over model (2)") for note in notes)
 
 
