@@ -162,6 +162,8 @@ class Method:
         Otherwise it decides by its interval.
     lattice : str
         What an exact enumeration of studies can make use of.
+    quantity : str
+        What the estimate is, where it is not a rate or a difference: "ratio", "median", "kappa".
     verb : str
         The command that asks for it, where it is not that of its topic.
     unasked : str
@@ -183,6 +185,7 @@ class Method:
     options: tuple[str, ...] = ()
     has_pvalue: bool = False
     lattice: Lattice = "none"
+    quantity: str = ""
     verb: str = ""
     unasked: str = ""
 

@@ -83,7 +83,7 @@ hochberg                            inference.exact.multiplicity
 benjamini-hochberg                  inference.exact.multiplicity
 benjamini-yekutieli                 inference.exact.multiplicity
 max-t                               inference.exact.maxt
-repeated-looks                      inference.sequential.repeated_looks
+repeated-looks                      inference.sequential.methods
 linear-mixed                        inference.models.methods
 linear-mixed-slope                  inference.models.methods
 gee                                 inference.models.methods
@@ -107,14 +107,14 @@ bayes-factor-sensitivity            inference.bayes.methods
 hierarchical-beta                   inference.bayes.methods
 hierarchical-logit                  inference.bayes.methods
 hierarchical-slope                  inference.bayes.methods
-confidence-sequence                 inference.sequential.confidence_sequence
-confidence-sequence-tuned           inference.sequential.confidence_sequence
-e-process                           inference.sequential.confidence_sequence
-betting-sequence                    inference.sequential.betting
-normal-mixture-bound                inference.sequential.uniform_bounds
-beta-binomial-bound                 inference.sequential.uniform_bounds
-stitched-bound                      inference.sequential.uniform_bounds
-group-sequential                    inference.sequential.group_sequential
+confidence-sequence                 inference.sequential.methods
+confidence-sequence-tuned           inference.sequential.methods
+e-process                           inference.sequential.methods
+betting-sequence                    inference.sequential.methods
+normal-mixture-bound                inference.sequential.methods
+beta-binomial-bound                 inference.sequential.methods
+stitched-bound                      inference.sequential.methods
+group-sequential                    inference.sequential.methods
 contrast-t                          inference.contrasts
 """
 WHERE: Final[dict[str, str]] = dict(line.split() for line in _PAGE.strip().splitlines())

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simtrack.analysis.catalogue import method_for
 from simtrack.analysis.scope import Scope
@@ -16,7 +16,7 @@ from simtrack.estimands import Estimand
 from simtrack.inference import default_method
 from simtrack.method import Ask, Layout
 from simtrack.note import plain_notes
-from simtrack.options import Computation, Guarantee, MissingCluster
+from simtrack.options import Alternative, Computation, Guarantee, MissingCluster, choice
 from simtrack.records import Records
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ class Estimate:
         See `simtrack.inference.ClusteredRates`. `effective_n` is what an interval
         by Wilson or Korn and Graubard was computed on.
     method : str
+    extra : mapping of str to plain values
+        What only this method gives: a p-value, a posterior mean, a Bayes factor.
     """
 
     labels: tuple[str, ...]
@@ -63,6 +65,7 @@ class Estimate:
     computation: Computation
     guarantee: Guarantee
     notes: tuple[str, ...] = ()
+    extra: Mapping[str, object] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         name = "/".join(self.labels) or "all"
@@ -103,7 +106,7 @@ class Estimates:
             plain = asdict(row)
             plain["labels"] = dict(zip(self.by, row.labels, strict=True))
             plain["notes"] = plain_notes(row.notes)
-            rows.append(plain)
+            rows.append(plain | plain.pop("extra"))
         return {
             "schema": "simtrack.estimate/2",
             "estimand": self.estimand,
@@ -122,7 +125,7 @@ class Estimates:
         for row in self.rows:
             plain = asdict(row)
             labels = dict(zip(self.by, plain.pop("labels"), strict=True))
-            rows.append(labels | plain | {"notes": "; ".join(row.notes)})
+            rows.append(labels | plain | {"notes": "; ".join(row.notes)} | plain.pop("extra"))
         return pd.DataFrame(rows)
 
     def __repr__(self) -> str:
@@ -139,6 +142,7 @@ def estimate(
     method: str | None = None,
     icc: float | None = None,
     missing_cluster: MissingCluster = "refuse",
+    options: Mapping[str, Any] | None = None,
 ) -> Estimates:
     """What is the rate or the mean score of each group, and how well is it known?
 
@@ -163,6 +167,8 @@ def estimate(
         one, such as wilson-guarded.
     missing_cluster : "refuse" or "own"
         For Records, what to do with scored rows that have no cluster label.
+    options : mapping of str to value, optional
+        What the method takes besides, as `prior` or `null`; "alternative" for those with sides.
 
     Raises
     ------
@@ -190,13 +196,13 @@ def estimate(
         source.cluster_name,
         totals.by,
         level,
-        _rows(source, level, method, icc),
+        _rows(source, level, method, _options(options, icc)),
         totals.losses,
     )
 
 
 def _rows(
-    source: Source, level: float, method: str | None, icc: float | None
+    source: Source, level: float, method: str | None, options: dict[str, Any]
 ) -> tuple[Estimate, ...]:
     totals = source.totals
     extra = source.notes
@@ -204,14 +210,19 @@ def _rows(
         method, why = default_method(totals, source.bounded)
         extra = (why, *extra)
     found = method_for("score --method", method)
-    if icc is not None and "icc" not in found.options:
-        raise InputError("icc", f"left out for {found.name}, which assumes none", icc,
+    if "icc" in options and "icc" not in found.options:
+        raise InputError("icc", f"left out for {found.name}, which assumes none", options["icc"],
                          cure="Or name --method wilson-guarded.")  # fmt: skip
-    ask = Ask(level, options={} if icc is None else {"icc": icc})
+    side = choice("alternative", options.pop("alternative", "two-sided"), Alternative)
+    ask = Ask(level, side, options=options)
     return tuple(
         _row(totals.conditions[k], found.one(_layout(totals, k, source.bounded), ask), extra)
         for k in range(len(totals.conditions))
     )
+
+
+def _options(options: Mapping[str, Any] | None, icc: float | None) -> dict[str, Any]:
+    return dict(options or {}) | ({} if icc is None else {"icc": icc})
 
 
 def _layout(totals: Totals, k: int, bounded: bool) -> Layout:
@@ -223,10 +234,12 @@ def _layout(totals: Totals, k: int, bounded: bool) -> Layout:
 def _row(labels: tuple[str, ...], found: Answer, notes: tuple[str, ...]) -> Estimate:
     names = ("naive_se", "se", "design_effect", "effective_n", "icc")
     naive, se, effect, n, icc = (_number(found.extra.get(name)) for name in names)
+    more = {k: v for k, v in found.extra.items() if k not in (*names, "interval")}
+    more |= {} if found.pvalue is None else {"pvalue": found.pvalue}
     return Estimate(
         labels, found.clusters, found.n, found.estimate, found.low, found.high, naive, se, effect,
         n, icc, str(found.extra.get("interval", "")), found.computation, found.guarantee,
-        (*notes, *found.notes),
+        (*notes, *found.notes), more,
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from simtrack.analysis.catalogue import find_method
 from simtrack.answer import Answer
 from simtrack.counts import Loss
 from simtrack.errors import InputError
@@ -116,6 +117,11 @@ class TestFamily:
             raise InputError("rows", "one, to have one answer", len(self.rows))
         return self.rows[0].answer
 
+    @property
+    def quantity(self) -> str:
+        """What the estimates are: "difference", "ratio", "median", "kappa" and so on."""
+        return find_method(self.method).quantity or "difference"
+
     def to_dict(self) -> dict[str, object]:
         """Give plain values for JSON."""
         head = {name: getattr(self, name) for name in _HEAD}
@@ -127,6 +133,7 @@ class TestFamily:
             {"schema": "simtrack.test/2"}
             | head
             | ({} if self.margin is None else {"margin": self.margin.to_dict()})
+            | ({} if self.quantity == "difference" else {"quantity": self.quantity})
             | {"by": list(self.by), "sizes": dict(self.sizes), "rows": rows}
             | {"left_out": dict(sorted(left_out.items())), "notes": plain_notes(self.notes)}
         )
@@ -150,9 +157,8 @@ class TestFamily:
         )
 
 
-#: What paired methods and tests of a margin say beside the difference.
-_EXTRA = ("se", "t_low", "t_high", "pooled_difference", "pooled_se", "unpaired_se", "rate_a",
-          "rate_b", "only_a", "only_b", "verdict", "pvalues", "interval_level")  # fmt: skip
+#: What a row says in places of its own; the rest of an answer's extra follows.
+_PLACED = ("interval", "floor", "mcse")
 _HEAD = ("factor", "a", "b", "cluster", "method", "alternative", "level", "adjust", "controls")
 
 
@@ -165,7 +171,7 @@ def _plain_row(by: Sequence[str], row: TestRow) -> dict[str, object]:
         "mcse": v.extra.get("mcse"), "computation": v.computation, "guarantee": v.guarantee,
         "notes": plain_notes(v.notes), "pvalue_exact": _text(v.exact),
     }  # fmt: skip
-    own |= {n: v.extra[n] for n in _EXTRA if n in v.extra}
+    own |= {n: value for n, value in v.extra.items() if n not in _PLACED}
     counts = {n: getattr(row, n) for n in ("clusters", "trials_a", "trials_b", "unpaired")}
     labels: Mapping[str, str] = dict(zip(by, row.labels, strict=True))
     return {"labels": labels} | counts | own | {"adjusted": row.adjusted, "family": row.family}

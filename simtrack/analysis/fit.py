@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from simtrack.inference.models.gee import Gee, gee
 from simtrack.inference.models.leave_one_out import LeaveOneOut, leave_one_out
 from simtrack.inference.models.linear_mixed import LinearMixed, linear_mixed
 from simtrack.inference.models.logistic_mixed import LogisticMixed, logistic_mixed
+from simtrack.inference.models.methods import FITTED
 from simtrack.inference.models.table import ModelTable, model_table
 from simtrack.inference.models.two_way import TwoWay, two_way
 from simtrack.note import Note, plain_notes
@@ -39,7 +40,6 @@ from simtrack.options import (
     MissingCluster,
     MixedCriterion,
     ModelName,
-    choice,
 )
 from simtrack.records import Records, is_binary
 from simtrack.taxonomy import STAGES
@@ -83,7 +83,7 @@ class Fit:
     """One model in one group, and its refits without each cluster if they were asked for."""
 
     labels: tuple[str, ...]
-    model: ModelName
+    model: str
     table: ModelTable
     result: Fitted
     without: LeaveOneOut | None = None
@@ -144,7 +144,7 @@ def fit(
     formula: str | None = None,
     *,
     design: str | None = None,
-    models: Sequence[ModelName] = ("gee",),
+    models: Sequence[str] = ("gee",),
     by: Sequence[str] = (),
     cluster: str | None = None,
     estimand: Estimand | str | None = None,
@@ -172,7 +172,9 @@ def fit(
         stands nothing, "rate", "value", or the name of the score, metric or estimand.
     design : str, optional
         One of `DESIGNS`.
-    models : sequence of {"gee", "lmm", "glmm", "firth", "two-way"}
+    models : sequence of str
+        "gee", "lmm", "glmm", "firth", "two-way", or a model of the catalogue by name
+        (`simtrack methods model`).
         Logistic estimating equations; linear and logistic mixed models with a random intercept;
         Firth's penalised logistic regression, which takes trials as independent; logistic
         regression with errors clustered by the clusters and by `crossed`.
@@ -217,10 +219,9 @@ def fit(
     [0.5, 0.25]
     """
     confidence_level("level", level)
-    for model in models:
-        choice("models", model, ModelName)
     if not models:
         raise InputError("models", "at least one")
+    meant = {model: _meant(model) for model in models}
     named = _design(formula, design)
     derived: tuple[str, ...] = ()
     if named is not None:
@@ -232,7 +233,7 @@ def fit(
         slope = next((n for n in named.numeric if slope == _DERIVED[n]), slope)
     assert formula is not None
     check_score(formula, _score_names(records, estimand, score))
-    check_idle(models, slope, crossed, nodes)
+    check_idle(meant, slope, crossed, nodes)
     scope = Scope.of(records, by=by, cluster=cluster)
     scope.one_metric("a model is of one")
     records, groups = scope.records, scope.by
@@ -258,12 +259,26 @@ def fit(
         totals, title = _totals(part, estimand, columns, unit, missing_cluster)
         table = model_table(totals, formula, reference=reference, numeric=numeric, keep=keep)
         asked = how if slope is None else how | {"slope": slope_of(table, slope)}
-        rows += [_one(labels, model, table, asked, without_each) for model in models]
+        rows += [
+            _one(labels, model, name, table, asked | fixed, without_each)
+            for model, (name, fixed, _) in meant.items()
+        ]
         losses = losses + totals.losses
     notes = (*scope.notes, *_pooled_over(scope, columns))
     if cluster is None:
         notes += cluster_notes(records, unit, (*derived, *columns, *groups))
     return Fits(formula, title, unit, groups, level, tuple(rows), losses, notes)
+
+
+def _meant(name: str) -> tuple[ModelName, dict[str, str | None], str]:
+    """Give the model that a name stands for, what it fixes, and the option that it needs."""
+    if name in FITTED:
+        return FITTED[name]
+    for short in get_args(ModelName):
+        if name == short:
+            return short, {}, ""
+    names = ", ".join(dict.fromkeys((*get_args(ModelName), *FITTED)))
+    raise InputError("models", f"one of {names}", repr(name))
 
 
 def _pooled_over(scope: Scope, columns: Sequence[str]) -> list[Note]:
@@ -358,15 +373,16 @@ def _parts(records: Records, groups: tuple[str, ...]) -> list[tuple[tuple[str, .
 
 def _one(
     labels: tuple[str, ...],
-    model: ModelName,
+    model: str,
+    name: ModelName,
     table: ModelTable,
     how: Mapping[str, Any],
     without_each: bool,
 ) -> Fit:
-    found = _fitted(model, table, how)
+    found = _fitted(name, table, how)
     if not without_each:
         return Fit(labels, model, table, found)
-    again = leave_one_out(table, lambda part: _fitted(model, part, how))
+    again = leave_one_out(table, lambda part: _fitted(name, part, how))
     return Fit(labels, model, table, found, again)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from simtrack.analysis.crossing import lies_within
 from simtrack.analysis.scope import GROUPS
@@ -80,20 +80,32 @@ def check_clusters(unit: str, columns: Sequence[str], crossed: str | None) -> No
         )  # fmt: skip
 
 
+_NEEDED = {"slope": "Name the coefficient that differs by cluster.",
+           "crossed": "Name the second kind of cluster."}  # fmt: skip
+
+
 def check_idle(
-    models: Sequence[str], slope: str | None, crossed: str | None, nodes: int | None
+    models: Mapping[str, tuple[str, Mapping[str, str | None], str]],
+    slope: str | None,
+    crossed: str | None,
+    nodes: int | None,
 ) -> None:
-    """Refuse an option that none of the models has."""
+    """Refuse an option that none of the models takes, and one that a model lacks.
+
+    `models` has for each name the model, what the name fixes, and the option that it needs.
+    """
     options = (
         ("slope", slope, {"lmm", "glmm"}),
         ("crossed", crossed, {"glmm", "two-way"}),
         ("nodes", nodes, {"glmm"}),
     )
     for name, value, having in options:
-        if value is not None and not having & set(models):
+        taken = any(m in having and name not in fixed for m, fixed, _ in models.values())
+        if value is not None and not taken:
             raise InputError(name, f"given with {' or '.join(sorted(having))}", value)
-    if "two-way" in models and crossed is None:
-        raise InputError("crossed", "given for two-way", cure="Name the second kind of cluster.")
+        needy = next((m for m, row in models.items() if row[2] == name), None)
+        if value is None and needy is not None:
+            raise InputError(name, f"given for {needy}", cure=_NEEDED[name])
 
 
 def check_readings(records: Records, names: Sequence[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simtrack.analysis.catalogue import method_for
 from simtrack.analysis.cautions import cautions_of_arms, cautions_of_table
 from simtrack.analysis.monitor_flags import with_flags
 from simtrack.analysis.monitor_looks import (
@@ -24,20 +25,22 @@ from simtrack.analysis.scope import Scope, find_factor
 from simtrack.counts import natural_order
 from simtrack.errors import DataError, InputError
 from simtrack.estimands import Estimand
-from simtrack.inference.sequential.betting import betting_sequence
 from simtrack.inference.sequential.confidence_sequence import (
     ConfidenceSequence,
     EProcess,
-    bernoulli_sequence,
     e_process,
 )
 from simtrack.inference.sequential.group_sequential import GroupSequential
 from simtrack.note import plain_notes
+from simtrack.inference.sequential.methods import SEQUENCES
+from simtrack.method import Ask
 from simtrack.options import Alternative, BoundaryKind
 from simtrack.records import Records, scored_rows
 from simtrack.validate import open_unit
 
 __all__ = ["Look", "Monitor", "monitor"]
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,6 +134,8 @@ def monitor(
     planned: int | None = None,
     looks: int | None = None,
     boundary: BoundaryKind | None = None,
+    method: str | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Monitor:
     """What may be said now, at every look at once?
 
@@ -161,6 +166,11 @@ def monitor(
         The planned number of clusters, and the looks [3] at equal shares of it, for a boundary
         [obrien-fleming] on two-sided p-values: sign flips of differences; of trials of 0 or 1 the
         binomial law against the null; of other steps Gaffke's extension of that law.
+    method : str, optional
+        The interval, by its name in the catalogue (`simtrack methods sequential`): by default
+        confidence-sequence for trials of 0 or 1, betting-sequence for other steps.
+    options : mapping of str to value, optional
+        What it takes besides: `tuned_at`, the number of steps at which it is to be narrow.
 
     Raises
     ------
@@ -197,33 +207,33 @@ def monitor(
     rows = _in_order(rows, order)
     values = _values(rows)
     notes = [*scope.notes, said_order(order), *together, *flagged]
-    method: LookMethod
+    look: LookMethod
+    low = 0.0 if levels is None else -1.0
     if levels is not None and column is not None:
         exact, dropped = _paired(rows, values, unit, levels, column)
         steps = np.array([float(step) for step in exact])
         what = "difference" if name is None else f"difference in {name}"
-        lost, method = lost + dropped, "sign-flip"
-        sequence = betting_sequence(steps, low=-1.0, high=1.0, alpha=alpha)
-        step = unit
+        lost, look, step = lost + dropped, "sign-flip", unit
     else:
         steps, step = _steps(rows, values, unit)
         exact = steps.tolist()
         binary = step == ROW and bool(np.isin(steps, (0.0, 1.0)).all())
-        method = "binomial" if binary else "bounded-mean"
+        look = "binomial" if binary else "bounded-mean"
         flags = bool(np.isin(values, (0.0, 1.0)).all())
         what = name or ("rate" if flags else "mean score")
         what = what if step == ROW else f"mean {what} of {step}s"
-        sequence = (bernoulli_sequence if binary else betting_sequence)(steps, alpha=alpha)
+    usual = "confidence-sequence" if look == "binomial" else "betting-sequence"
+    sequence = _sequence(method or usual, steps, low, alpha, options)
     notes += assumed(rows, values, step, lost, levels, name)
     evidence = _evidence(steps, step, null, alternative, levels, notes)
     plan: GroupSequential | None = None
     judged: tuple[Look, ...] = ()
     if planned is not None:
         plan, judged = planned_looks(
-            exact, null, method, planned, 3 if looks is None else looks,
+            exact, null, look, planned, 3 if looks is None else looks,
             boundary or "obrien-fleming", alpha,
         )  # fmt: skip
-        notes += about_looks(method, alpha, len(exact), planned)
+        notes += about_looks(look, alpha, len(exact), planned)
     return Monitor(
         what,
         tuple(levels or ()),
@@ -233,10 +243,18 @@ def monitor(
         null,
         plan,
         judged,
-        None if plan is None else method,
+        None if plan is None else look,
         lost,
         tuple(dict.fromkeys((*notes, *sequence.notes))),
     )
+
+
+def _sequence(
+    name: str, steps: Floats, low: float, alpha: float, options: Mapping[str, Any] | None
+) -> ConfidenceSequence:
+    found = method_for("monitor --method", name)
+    found.check(Ask(options=options or {}))
+    return SEQUENCES[name](steps, low, 1.0, alpha, **options or {})
 
 
 def _used(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -109,6 +109,7 @@ def score(
     factor: str | None = None,
     level: float = 0.95,
     method: str | None = None,
+    options: Mapping[str, Any] | None = None,
     icc: float | None = None,
     missing_cluster: MissingCluster = "refuse",
     missing: MissingPolicy = "drop",
@@ -133,7 +134,7 @@ def score(
         Two levels to compare, first minus second.
     factor : str, optional
         The column they are levels of; found by the levels if not given.
-    level, method, icc, missing_cluster
+    level, method, options, icc, missing_cluster
         As in `estimate`.
     missing : str
         What a planned trial without a score counts as: "drop" (left out), "as-failure",
@@ -166,7 +167,8 @@ def score(
     if pass_k:
         scope.refuse_conditions("pass@k")
     read: dict[str, Any] = {"cluster": scope.cluster, "missing_cluster": missing_cluster}
-    how: dict[str, Any] = read | {"level": level, "method": method, "icc": icc}
+    how: dict[str, Any] = read | {"level": level, "method": method, "icc": icc,
+                                 "options": options}  # fmt: skip
     names = scope.by
     parts: list[MetricScore] = []
     for metric in scope.metrics:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simtrack.analysis.estimate import Estimate, estimate
 from simtrack.analysis.missing import (
@@ -179,6 +179,7 @@ def sensitivity(
     worst: float | None = None,
     best: float | None = None,
     missing_cluster: MissingCluster = "refuse",
+    options: Mapping[str, Any] | None = None,
 ) -> Sensitivity:
     """How much does the rate of each group depend on what the unscored trials count as?
 
@@ -191,7 +192,7 @@ def sensitivity(
     table : Counts, Sums, Totals or Records
         Records know the cluster of a lost row. In the other tables, and for losses without a row,
         lost trials of unknown cluster share one cluster.
-    estimand, by, cluster, level, method, icc, missing_cluster
+    estimand, by, cluster, level, method, icc, missing_cluster, options
         As in `estimate`.
     imputed : sequence of Status
         What counts as failure or success. Early-stopped and invalidated trials are missing by
@@ -226,7 +227,7 @@ def sensitivity(
     low, high = score_ends(source.bounded, worst, best)
     lost = lost_trials(table, source, estimand, imputed=imputed, missing_cluster=missing_cluster)
     order = level_order(table, source.totals.by)
-    known = {"level": level, "method": method, "icc": icc}
+    known = {"level": level, "method": method, "icc": icc, "options": options}
     found: dict[MissingPolicy, dict[tuple[str, ...], Estimate]] = {}
     policies: tuple[tuple[MissingPolicy, Lost, float], ...] = (
         ("drop", Lost(), 0.0), ("as-failure", lost, low), ("as-success", lost, high)

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -47,6 +48,7 @@ def test(
     level: float = 0.95,
     margin: float | tuple[float, float] | None = None,
     missing_cluster: MissingCluster = "refuse",
+    options: Mapping[str, Any] | None = None,
 ) -> TestFamily:
     """In which groups does level `a` of `factor` do better than level `b`, and could it be chance?
 
@@ -64,8 +66,8 @@ def test(
     by : str or sequence of str
         Columns whose groups are tested one by one.
     method : str
-        A method for two levels, by its name in the catalogue (`simtrack methods test`,
-        `simtrack methods difference`).
+        A method for two levels, by its name in the catalogue (`simtrack methods test`, and
+        `difference`, `contrast`, `bayes`, `agreement`, `rank`).
     alternative : str
         "greater": a is higher than b.
     adjust : str, optional
@@ -86,6 +88,8 @@ def test(
         and repetition, as far as the table has them.
     strata : str, optional
         For stratified methods and permutation: the column of strata.
+    options : mapping of str to value, optional
+        What the method takes besides, as `prior` or `weights`.
 
     Raises
     ------
@@ -116,7 +120,8 @@ def test(
     factor, names, cluster = question.factor or "", question.by, question.cluster
     found = _checked(method, adjust, question)
     asked = Ask(confidence_level("level", level),
-                choice("alternative", alternative, Alternative), factor)  # fmt: skip
+                choice("alternative", alternative, Alternative), factor,
+                dict(options or {}))  # fmt: skip
     limits = None if margin is None else Margin.of(margin, asked.alternative)
     if limits is not None:
         check_margin(found, asked)

@@ -9,13 +9,13 @@ import numpy as np
 from simtrack.analysis.pairing import in_both
 from simtrack.analysis.scope import REPETITION, Scope
 from simtrack.analysis.source import Table, read_totals
-from simtrack.counts import Counts, Totals
+from simtrack.counts import Counts, Factor, Totals
 from simtrack.errors import DataError, InputError
 from simtrack.estimands import RATE, Estimand
 from simtrack.estimands import estimand as look_up
 from simtrack.method import Layout, Pairing
 from simtrack.options import MissingCluster
-from simtrack.records import Records
+from simtrack.records import Records, is_binary
 
 __all__ = ["by_levels"]
 
@@ -96,6 +96,9 @@ def _pairs(
     records, factor, cluster = scope.records, scope.factor or "", scope.cluster
     side = records.factor(factor)
     two = records.take(np.isin(side.codes, [side.code_of(level, factor) for level in (a, b)]))
+    graded = not is_binary(two)
+    if graded:
+        two = two.with_factors(outcome=_as_labels(two))
     order = two.factors[factor].compact().levels
     told_apart = (scope.unit, *REPETITION, *scope.conditions)
     names = tuple(on) or tuple(
@@ -109,27 +112,30 @@ def _pairs(
         raise DataError(f"no trial of {a} has a partner in {b} with the same {', '.join(names)}")
     rows = np.repeat(np.arange(counts.cells.size), counts.cells.ravel())
     cell, code = np.divmod(rows, len(counts.outcomes))
-    passed = np.array([[part in meant.numerator for part in joint.split("|")]
-                       for joint in counts.outcomes])  # fmt: skip
-    hits = passed[code][:, [order.index(a), order.index(b)]].astype(np.float64)
-    totals = Totals.from_arrays(
-        hits, np.ones_like(hits), conditions=((a,), (b,)), by=(factor,), name=meant.name
-    )
-    totals = Totals(totals.numerator, totals.denominator, totals.square, totals.clusters,
-                    totals.conditions, totals.by, totals.name, counts.losses)  # fmt: skip
+    each = np.array([[float(part) if graded else float(part in meant.numerator)
+                      for part in joint.split("|")] for joint in counts.outcomes])  # fmt: skip
+    scores = each[code][:, [order.index(a), order.index(b)]]
+    totals = Totals(scores, np.ones_like(scores), scores**2, tuple(map(str, range(len(scores)))),
+                    ((a,), (b,)), (factor,), meant.name, counts.losses)  # fmt: skip
     labels = None if strata is None else _labels(counts, strata, cell.tolist())
-    clusters = int(np.unique(counts.cluster.codes[cell]).size)
-    pairs = (len(hits), len(hits))
+    groups = tuple(str(label) for label in counts.cluster.values())
     return Layout(
         totals,
         _FIRST_MINUS_SECOND,
         "trials",
-        clusters,
-        pairs,
+        int(np.unique(counts.cluster.codes[cell]).size),
+        (len(scores), len(scores)),
         counts.losses.total("unpaired"),
-        True,
+        bool(((scores >= 0.0) & (scores <= 1.0)).all()),
         labels,
+        tuple(groups[k] for k in cell.tolist()),
     )
+
+
+def _as_labels(records: Records) -> Factor:
+    """Give graded scores as labels, so that trials are joined as those of 0 and 1 are."""
+    values = records.numbers["value"].tolist()
+    return Factor.from_values([None if np.isnan(v) else repr(v) for v in values])
 
 
 def _labels(counts: Counts, strata: str, cells: Sequence[int]) -> tuple[str, ...]:

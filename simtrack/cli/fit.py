@@ -11,7 +11,7 @@ import click
 from simtrack.cli.parsing import assignments
 from simtrack.cli.reading import LogOptions, log_options, read_records, split_names
 from simtrack.errors import InputError
-from simtrack.options import Correlation, GeeCovariance, MixedCriterion, ModelName
+from simtrack.options import Correlation, GeeCovariance, MixedCriterion
 
 if TYPE_CHECKING:
     from simtrack.analysis.fit import Fit, Fits
@@ -47,8 +47,9 @@ def _with_value(_: click.Context, option: click.Parameter, value: str | None) ->
               "value, or the name of the score: its column, metric or estimand.")  # fmt: skip
 @click.option("--design", callback=_with_value,
               help="A named design instead: stage-gap, pooled-stage-gap.")  # fmt: skip
-@click.option("--model", "models", multiple=True, type=click.Choice(get_args(ModelName)),
-              help="Which models (repeatable) [gee].")  # fmt: skip
+@click.option("--model", "models", multiple=True, metavar="NAME",
+              help="gee, lmm, glmm, firth, two-way, or a name of simtrack methods model; "
+              "repeatable [gee].")  # fmt: skip
 @click.option("--estimand", callback=_with_value,
               help="What is a success among which trials [passes over trials].")  # fmt: skip
 @click.option("--reference", multiple=True, metavar="COL=LEVEL", help="The level to compare with.")

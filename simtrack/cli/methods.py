@@ -49,8 +49,12 @@ def methods(what: str | None, verbose: bool, estimands: bool, as_json: bool) -> 
     if verbose or what in METHODS:
         for method in chosen:
             print(f"{method.name} ({method.topic}; {method.computation}, {method.guarantee})")
-            for head, text in (("holds", method.holds), ("fails", method.fails),
-                               ("source", method.source)):  # fmt: skip
+            asked = f"simtrack {method.command}" if method.command else f"-: {method.unasked}"
+            if method.command.endswith(("--method", "--model", "--adjust")):
+                asked += f" {method.name}"
+            told = {"holds": method.holds, "fails": method.fails, "source": method.source,
+                    "asked by": asked, "options": ", ".join(method.options)}  # fmt: skip
+            for head, text in ((head, text) for head, text in told.items() if text):
                 print(textwrap.fill(f"{head}: {text}", 96, initial_indent="  ",
                                     subsequent_indent=" " * (4 + len(head))))  # fmt: skip
         return

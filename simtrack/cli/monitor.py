@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from simtrack.cli.parsing import a_figure
+from simtrack.cli.parsing import a_figure, method_options
 from simtrack.cli.reading import LogOptions, read_options, read_records
 from simtrack.options import Alternative, BoundaryKind
 
@@ -57,6 +57,10 @@ _P_OF = {
 @click.option("--looks", type=int, help="Planned looks, at equal shares [3].")
 @click.option("--boundary", type=click.Choice(get_args(BoundaryKind)),
               help="Shape of the boundary, or how alpha is spent [obrien-fleming].")  # fmt: skip
+@click.option("--method", help="The interval: see simtrack methods sequential "
+              "[confidence-sequence, or betting-sequence].")  # fmt: skip
+@click.option("--option", "options", multiple=True, metavar="NAME=VALUE",
+              help="What the method takes besides, as tuned_at=200.")  # fmt: skip
 @click.option("--figure", type=click.Path(dir_okay=False), help="Draw to a .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def monitor(
@@ -72,6 +76,8 @@ def monitor(
     planned: int | None,
     looks: int | None,
     boundary: BoundaryKind | None,
+    method: str | None,
+    options: tuple[str, ...],
     figure: str | None,
     as_json: bool,
 ) -> None:
@@ -84,6 +90,7 @@ def monitor(
         read_records(logs, reading), levels=levels or None, factor=factor,
         cluster=reading.cluster, order=order, estimand=estimand, null=null,
         alternative=alternative, alpha=alpha, planned=planned, looks=looks, boundary=boundary,
+        method=method, options=method_options(options),
     )  # fmt: skip
     if figure:
         _draw(found, figure)

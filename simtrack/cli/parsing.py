@@ -85,6 +85,28 @@ def assignments(name: str, texts: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
+def method_options(texts: tuple[str, ...]) -> dict[str, object]:
+    """Read `--option NAME=VALUE`, each value as what it looks like.
+
+    Examples
+    --------
+    >>> method_options(("prior=0.5,0.5", "weights=linear", "randomised=true", "seed=7"))
+    {'prior': (0.5, 0.5), 'weights': 'linear', 'randomised': True, 'seed': 7}
+    """
+    return {name: _value(text) for name, text in assignments("--option", texts).items()}
+
+
+def _value(text: str) -> object:
+    if text.lower() in {"true", "false"}:
+        return text.lower() == "true"
+    try:
+        numbers = [int(t) if t.strip().lstrip("+-").isdigit() else float(t)
+                   for t in text.split(",")]  # fmt: skip
+    except ValueError:
+        return text
+    return numbers[0] if len(numbers) == 1 else tuple(numbers)
+
+
 def one_output(**flags: bool) -> None:
     """Refuse two forms of output at once."""
     asked = [name for name, on in flags.items() if on]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from simtrack.cli.parsing import one_output
+from simtrack.cli.parsing import method_options, one_output
 from simtrack.cli.reading import LogOptions, log_options, read_records, strict_option
 from simtrack.cli.reply_reading import SCHEMES_OFFERED, TURNS_OPTION, example_option
 from simtrack.cli.score_parts import (
@@ -18,7 +18,7 @@ from simtrack.cli.score_parts import (
     sensitivity_table,
 )
 from simtrack.cli.score_scheme import SchemeOptions, score_by_scheme
-from simtrack.cli.table_parts import tell
+from simtrack.cli.table_parts import codes_of, tell
 from simtrack.errors import Finding, InputError
 from simtrack.options import MissingPolicy, Status, Turns
 
@@ -54,6 +54,8 @@ _IMPUTED = frozenset({"unscored", "errored", "limited", "infrastructure", "missi
 @click.option("--estimand", help="A named estimand, such as adherence [the plain rate].")
 @click.option("--level", type=float, default=0.95, help="Confidence level [0.95].")
 @click.option("--method", help="Interval by name: see simtrack methods rate [bounded-mean].")
+@click.option("--option", "options", multiple=True, metavar="NAME=VALUE",
+              help="What the method takes besides, as prior=0.5,0.5.")  # fmt: skip
 @click.option(
     "--icc", type=float, help="Intracluster correlation to assume, as wilson-guarded does."
 )
@@ -86,6 +88,7 @@ def score(
     estimand: str | None,
     level: float,
     method: str | None,
+    options: tuple[str, ...],
     icc: float | None,
     missing: MissingPolicy,
     sensitivity: bool,
@@ -111,7 +114,8 @@ def score(
     if scheme != "plain":
         _refuse({
             "--csv": as_csv, "--strict": strict, "--metric": reading.metrics, "--compare": levels,
-            "--factor": factor, "--estimand": estimand, "--method": method, "--pass-k": ks,
+            "--factor": factor, "--estimand": estimand, "--method": method, "--option": options,
+            "--pass-k": ks,
             "--sensitivity": sensitivity, "--summaries": reading.summaries,
             "--missing": missing != "drop",
         })  # fmt: skip
@@ -132,6 +136,7 @@ def score(
         factor=factor,
         level=level,
         method=method,
+        options=method_options(options),
         icc=icc,
         missing_cluster=reading.missing_cluster,
         missing=missing,
@@ -301,6 +306,7 @@ def _csv(found: Score) -> str:
             row = estimates.get(kept.labels)
             values = [getattr(row, h, None) for h in heads[len(found.by) + 2 + 8 :]]
             cells = ("" if v is None else str(v) for v in values)
+            told = codes_of(() if row is None else row.notes)
             rows.append((part.metric, *kept.labels, str(kept.planned),
-                         *map(str, kept.counts), *cells))  # fmt: skip
-    return Table("", heads, rows).csv()
+                         *map(str, kept.counts), *cells, told))  # fmt: skip
+    return Table("", (*heads, "notes"), rows).csv()

@@ -14,10 +14,22 @@ if TYPE_CHECKING:
     from simtrack.records import Records
     from simtrack.report.table import Table
 
-__all__ = ["account_table", "counted", "refuse_ending", "refuse_overwriting", "tell"]
+__all__ = ["account_table", "codes_of", "counted", "refuse_ending", "refuse_overwriting", "tell"]
 
 #: Libraries that a file of this ending needs, and the extra that brings them.
 _NEEDS = {".parquet": ("pyarrow", "parquet")}
+
+
+def codes_of(notes: Sequence[str]) -> str:
+    """Give the codes of notes for one cell of a CSV; their texts stand in the JSON.
+
+    Examples
+    --------
+    >>> from simtrack.note import Note
+    >>> codes_of((Note("flat", "no interval"), Note("few-clusters", "3 clusters"), "without code"))
+    'flat few-clusters'
+    """
+    return " ".join(dict.fromkeys(filter(None, (getattr(n, "code", "") for n in notes))))
 
 
 def refuse_ending(output: str, endings: Sequence[str]) -> None:

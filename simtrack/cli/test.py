@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
-from simtrack.cli.parsing import one_output
+from simtrack.cli.parsing import method_options, one_output
 from simtrack.cli.reading import LogOptions, log_options, read_records, split_names, strict_option
 from simtrack.cli.score_parts import SHORT, signed
-from simtrack.cli.table_parts import tell
+from simtrack.cli.table_parts import codes_of, tell
 from simtrack.errors import Finding, InputError
 from simtrack.options import Alternative
 
@@ -28,9 +29,11 @@ Examples:
   simtrack test logs/*.eval --compare full ablated --by model,stage --adjust max-t
   simtrack test trials.csv --compare x y --method mcnemar --on id,epoch
   simtrack test trials.csv --compare new old --margin 0.05 --alternative greater
+  simtrack test graded.csv --compare judge1 judge2 --method cohen-kappa --option weights=linear
 \b
 Every group of --by is a hypothesis; together they are the family that --adjust pays for. A group
-that cannot be tested keeps its place and counts. Methods: simtrack methods test, and difference.
+that cannot be tested keeps its place and counts. Methods: simtrack methods test, and difference,
+contrast, bayes, agreement (the levels are raters, the units what they rate) and rank.
 """
 _ADJUSTMENTS = ("none", "bonferroni", "holm", "hochberg", "benjamini-hochberg",
                 "benjamini-yekutieli", "max-t")  # fmt: skip
@@ -48,6 +51,8 @@ _ADJUSTMENTS = ("none", "bonferroni", "holm", "hochberg", "benjamini-hochberg",
 )
 @click.option("--factor", help="The column that they are levels of [found by the levels].")
 @click.option("--method", default="sign-flip", help="A method for two levels [sign-flip].")
+@click.option("--option", "options", multiple=True, metavar="NAME=VALUE",
+              help="What the method takes besides, as prior=0.5,0.5.")  # fmt: skip
 @click.option(
     "--on", "on", multiple=True, help="What names a trial, to pair single trials [id, repetition]."
 )
@@ -77,6 +82,7 @@ def test(
     levels: tuple[str, str],
     factor: str | None,
     method: str,
+    options: tuple[str, ...],
     on: tuple[str, ...],
     strata: str | None,
     alternative: Alternative,
@@ -114,6 +120,7 @@ def test(
         level=level,
         margin=None if margin is None else _margin(margin),
         missing_cluster=reading.missing_cluster,
+        options=method_options(options),
     )
     if as_json:
         print(json.dumps(found.to_dict(), indent=1, ensure_ascii=False))
@@ -182,8 +189,7 @@ def _show(found: TestFamily) -> None:
 def _table(found: TestFamily) -> Table:
     from simtrack.report.table import Table, number
 
-    what = "ratio" if "ratio" in found.method or found.method == "katz" else "difference"
-    what = "median" if found.method.startswith("sign-test") else what
+    what = found.quantity
     extra = ("adjusted",) if found.adjust is not None else ()
     told = ("verdict",) if found.margin is not None else ()
     heads = (*found.by, "clusters", "trials", "unpaired", what, "low", "high", "p", "exact",
@@ -191,16 +197,16 @@ def _table(found: TestFamily) -> Table:
     rows = []
     for row in found.rows:
         v = row.answer
-        show = number if what == "ratio" else signed
+        show = signed if what in {"difference", "median"} else number
         adjusted = (_p(row.adjusted, row),) if extra else ()
         rows.append((
             *row.labels, str(row.clusters), f"{row.trials_a}+{row.trials_b}", str(row.unpaired),
             show(v.estimate), show(v.low), show(v.high), _p(v.pvalue, row), _exact(v),
             _floor(v), *adjusted, *(str(v.extra.get(name, "refused")) for name in told),
         ))  # fmt: skip
-    title = f"{found.a} minus {found.b}, {found.method}:"
-    if what == "ratio":
-        title = f"{found.a} over {found.b}, {found.method}:"
+    joined = {"difference": "minus", "median": "minus", "d": "minus", "h": "minus",
+              "ratio": "over", "auroc": "above"}.get(what, "and")  # fmt: skip
+    title = f"{found.a} {joined} {found.b}, {found.method}:"
     return Table(title, heads, rows, frozenset((*found.by, *told)))
 
 
@@ -247,9 +253,9 @@ def _csv(found: TestFamily) -> str:
         for head in heads[len(found.by) :]:
             name = "estimate" if head == "difference" else head
             value: Any = next((getattr(x, name) for x in (row, row.answer) if hasattr(x, name)),
-                              row.answer.extra.get(name))  # fmt: skip
-            cells.append(
-                "" if value is None else str(float(value)) if head == "floor" else str(value)
-            )
-        rows.append((*row.labels, *cells))
-    return Table("", heads, rows).csv()
+                              row.answer.extra.get(name, ""))  # fmt: skip
+            if isinstance(value, Fraction) and head == "floor":
+                value = float(value)
+            cells.append("" if value is None else str(value))
+        rows.append((*row.labels, *cells, codes_of(row.answer.notes)))
+    return Table("", (*heads, "notes"), rows).csv()

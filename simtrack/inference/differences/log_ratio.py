@@ -164,13 +164,14 @@ METHODS = (
         "The ratio of two clustered rates, shared clusters or not, both well above 0.",
         "A rate of 0 (refused); few clusters.",
         "closed-form", "asymptotic", "Linearised log ratio (Cochran 1977, 6.11), t",
-        answer=answer_of(cluster_ratio), terms=2, options=("icc", "side"), has_pvalue=True,
+        answer=answer_of(cluster_ratio), terms=2, quantity="ratio", options=("icc", "side"),
+        has_pvalue=True,
     ),
     Method(
         "katz", "difference",
         "The ratio of two rates from many independent 0/1 trials.",
         "A rate of 0 (refused), small counts, several trials a cluster.",
         "closed-form", "asymptotic", "Katz et al. 1978, Biometrics 34, 469-474",
-        answer=answer_of(katz_pooled), terms=2, options=("side",),
+        answer=answer_of(katz_pooled), terms=2, quantity="ratio", options=("side",),
     ),
 )  # fmt: skip

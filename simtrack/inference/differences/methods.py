@@ -112,20 +112,20 @@ METHODS = (
         "Means of two independent samples, in standard deviations that are named.",
         "Scores in clusters (pass one mean a cluster); no spread.",
         "closed-form", "asymptotic", "Cohen 1988; Hedges & Olkin 1985",
-        answer=_cohen_d, terms=2, options=("by", "unbiased"),
+        answer=_cohen_d, quantity="d", terms=2, options=("by", "unbiased"),
     ),
     Method(
         "cohen-d-paired", "rank",
         "Two scores of the same clusters, in standard deviations of the differences or of both.",
         "d of the differences cannot be compared with d of independent samples.",
         "closed-form", "asymptotic", "Cohen 1988, section 2.3.5; Lakens 2013",
-        answer=_cohen_d_paired, pairing="clusters", terms=2, options=("by",),
+        answer=_cohen_d_paired, quantity="d", pairing="clusters", terms=2, options=("by",),
     ),
     Method(
         "cohen-h", "rank",
         "Two rates on the arcsine scale, for planning and comparing across base rates.",
         "Rates at 0 or 1 with few trials; give effective numbers of trials under clustering.",
         "closed-form", "asymptotic", "Cohen 1988, section 6.2",
-        answer=_cohen_h, terms=2,
+        answer=_cohen_h, quantity="h", terms=2,
     ),
 )  # fmt: skip

@@ -403,13 +403,15 @@ METHODS = (
         "The ratio of two clustered rates that share no cluster; rates of 0 and 1 too.",
         "Arms that share clusters (refused); one cluster in an arm.",
         "optimisation", "asymptotic", "Rao & Scott 1992; Miettinen & Nurminen 1985",
-        answer=answer_of(miettinen_nurminen_ratio_clustered), terms=2, options=("icc", "side"),
+        answer=answer_of(miettinen_nurminen_ratio_clustered), terms=2, quantity="ratio",
+        options=("icc", "side"),
     ),
     Method(
         "miettinen-nurminen-ratio", "difference",
         "The ratio of two rates from independent 0/1 trials; rates of 0 and 1 too.",
         "Several trials a cluster, or the same clusters in both arms.",
         "optimisation", "asymptotic", "Miettinen & Nurminen 1985; Koopman 1984",
-        answer=answer_of(miettinen_nurminen_ratio_pooled), terms=2, options=("side",),
+        answer=answer_of(miettinen_nurminen_ratio_pooled), terms=2, quantity="ratio",
+        options=("side",),
     ),
 )  # fmt: skip

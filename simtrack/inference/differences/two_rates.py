@@ -284,7 +284,7 @@ def answer_of(interval: Callable[..., TwoRates]) -> Callable[[Layout, Ask], Answ
             found.estimate, found.low, found.high, one_sided(found.pvalue, seen, ask.alternative),
             computation=found.computation, guarantee=found.guarantee,
             notes=tuple(Note.of(line) for line in found.notes),
-            extra={"interval": found.method, **t},
+            extra={"interval": "" if found.low is None else found.method, **t},
         )  # fmt: skip
 
     return answer

@@ -120,6 +120,9 @@ def mcnemar_totals(
     bottom = totals.denominator[:, [first, second]]
     both = (bottom > 0).all(axis=1)
     top, bottom = totals.numerator[both][:, [first, second]], bottom[both]
+    graded = (top != 0) & (top != 1) & (bottom == 1)
+    if graded.any():
+        raise InputError("scores", "0 or 1 for pairs", float(top[graded][0]), cure="Use sign-flip.")
     if not (bottom == 1).all() or not ((top == 0) | (top == 1)).all():
         raise InputError(
             "totals",

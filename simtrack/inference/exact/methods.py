@@ -9,6 +9,7 @@ import numpy as np
 
 from simtrack.answer import Answer
 from simtrack.counts import Totals
+from simtrack.errors import InputError
 from simtrack.inference.contrasts import cluster_contrasts, paired_clusters
 from simtrack.inference.exact.answers import as_notes, interval_of, with_ends, with_p
 from simtrack.inference.exact.many import (
@@ -45,6 +46,8 @@ def _mcnemar_stratified(layout: Layout, ask: Ask) -> Answer:
     labels = np.array(layout.strata or ())
     names = list(dict.fromkeys(layout.strata or ()))
     top = layout.totals.numerator
+    if not np.isin(top, (0.0, 1.0)).all():
+        raise InputError("scores", "0 or 1 for pairs", cure="Use sign-flip-stratified.")
     gap = top[:, 0] - top[:, 1]
     b = [int((gap[labels == s] > 0).sum()) for s in names]
     c = [int((gap[labels == s] < 0).sum()) for s in names]
@@ -90,7 +93,8 @@ METHODS = (
         "Directions of independent cluster differences of any law; it speaks of the median.",
         "Ties (dropped, and counted); it has less power than sign-flip where sizes matter.",
         "closed-form", "finite-sample", "Conover 1999, section 3.4",
-        answer=_sign_test, many=sign_test_clusters, pairing="clusters", terms=0, has_pvalue=True,
+        answer=_sign_test, many=sign_test_clusters, quantity="median", pairing="clusters", terms=0,
+        has_pvalue=True,
         lattice="signs",
     ),
     Method(
@@ -98,7 +102,7 @@ METHODS = (
         "The median cluster difference, whatever its law; six clusters or more at .95.",
         "It says nothing about the mean.",
         "closed-form", "finite-sample", "Conover 1999, section 3.2",
-        answer=interval_of(_sign_test), pairing="clusters", terms=0,
+        answer=interval_of(_sign_test), quantity="median", pairing="clusters", terms=0,
     ),
     Method(
         "permutation", "test",

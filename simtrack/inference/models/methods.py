@@ -37,10 +37,10 @@ __all__ = ["FITTED", "METHODS"]
 
 Floats = NDArray[np.float64]
 _ANSWERED = ("converged", "singular")
-#: The model that `fit` fits for a name, with what the name fixes; "slope" and "crossed" stand for
-#: options that it cannot do without.
-FITTED: dict[str, tuple[ModelName, dict[str, str], str]] = {
-    "linear-mixed": ("lmm", {}, ""),
+#: The model that `fit` fits for a name, what the name fixes, and the option that it cannot do
+#: without.
+FITTED: dict[str, tuple[ModelName, dict[str, str | None], str]] = {
+    "linear-mixed": ("lmm", {"slope": None}, ""),
     "linear-mixed-slope": ("lmm", {}, "slope"),
     "gee": ("gee", {}, ""),
     "gee-exchangeable": ("gee", {"correlation": "exchangeable"}, ""),
@@ -48,11 +48,11 @@ FITTED: dict[str, tuple[ModelName, dict[str, str], str]] = {
     "gee-mancl-derouen": ("gee", {"covariance": "mancl-derouen"}, ""),
     "gee-kauermann-carroll": ("gee", {"covariance": "kauermann-carroll"}, ""),
     "gee-fay-graubard": ("gee", {"covariance": "fay-graubard"}, ""),
-    "logistic-mixed": ("glmm", {}, ""),
-    "logistic-mixed-slope": ("glmm", {}, "slope"),
-    "logistic-mixed-crossed": ("glmm", {}, "crossed"),
+    "logistic-mixed": ("glmm", {"slope": None, "crossed": None}, ""),
+    "logistic-mixed-slope": ("glmm", {"crossed": None}, "slope"),
+    "logistic-mixed-crossed": ("glmm", {"slope": None}, "crossed"),
     "firth": ("firth", {}, ""),
-    "two-way": ("two-way", {}, ""),
+    "two-way": ("two-way", {}, "crossed"),
 }
 
 

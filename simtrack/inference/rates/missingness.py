@@ -103,12 +103,13 @@ def share_with_failures(
     return ShareWithFailures(hits, answered, failed, share, low, high, rate, bounds, level, notes)
 
 
+_OF_REPETITIONS = "of repetitions, not of trials: power bounds its own share in the same way"
 METHODS = (
     Method(
         "share-with-failures", "missingness",
         "A power or coverage of which some repetitions failed: share among the rest, and bounds.",
         "Repetitions that are not independent.",
         "closed-form", "asymptotic", "Wilson 1927; Manski 2003",
-        verb="power",
+        unasked=_OF_REPETITIONS,
     ),
 )  # fmt: skip

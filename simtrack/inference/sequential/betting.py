@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from simtrack.errors import InputError
 from simtrack.inference.sequential.confidence_sequence import ConfidenceSequence, held_at_once
 from simtrack.inference.sequential.sequence import ordered_sequence
-from simtrack.method import Method
 from simtrack.validate import integer, open_unit, real
 
-__all__ = ["METHODS", "betting_sequence", "paired_sequence"]
+__all__ = ["betting_sequence", "looks_at", "paired_sequence"]
 
 Floats = NDArray[np.float64]
 #: Fractions of the capital that are bet, each with an equal share of it.
@@ -74,7 +73,7 @@ def betting_sequence(
         raise InputError("high", f"above low, {low:g}", high)
     x = ordered_sequence("scores", scores, low=low, high=high)
     y = (x - low) / (high - low)
-    at = _looks(looks, y.size, min(np.unique(y).size, _MOST_VALUES))
+    at = looks_at(y.size, min(np.unique(y).size, _MOST_VALUES), looks)
     mean = np.cumsum(y)[at - 1] / at
     below = _lower_ends(y, at, mean, alpha / 2.0)
     above = 1.0 - _lower_ends(1.0 - y, at, 1.0 - mean, alpha / 2.0)
@@ -154,7 +153,8 @@ def _ruined_up_to(values: Floats, counts: Floats, mean: Floats, alpha: float) ->
     return np.where(mean > 0.0, low, 0.0)
 
 
-def _looks(looks: Sequence[int] | None, trials: int, values: int) -> NDArray[np.int64]:
+def looks_at(trials: int, values: int, looks: Sequence[int] | None = None) -> NDArray[np.int64]:
+    """Give the numbers of trials to look at: all, or about 120 where that would take long."""
     if looks is not None:
         at = sorted({integer("looks", n, 1, trials) for n in looks})
         return np.array(at, dtype=np.int64)
@@ -162,13 +162,3 @@ def _looks(looks: Sequence[int] | None, trials: int, values: int) -> NDArray[np.
         return np.arange(1, trials + 1, dtype=np.int64)
     spread = np.unique(np.rint(np.geomspace(1, trials, _LOOKS)).astype(np.int64))
     return spread
-
-
-METHODS = (
-    Method(
-        "betting-sequence", "sequential",
-        "The mean of scores in known bounds, cluster means and paired differences among them.",
-        "Bounds taken from the scores themselves; steps of different means.",
-        "closed-form", "finite-sample", "Waudby-Smith & Ramdas 2024, section 4",
-    ),
-)  # fmt: skip

@@ -20,12 +20,10 @@ from simtrack.inference.numerics.incomplete_beta import log_beta_cdf
 from simtrack.inference.numerics.roots import turning_point
 from simtrack.inference.sequential.sequence import ordered_sequence
 from simtrack.inference.sequential.uniform_bounds import best_rho
-from simtrack.method import Method
 from simtrack.options import Alternative, Computation, Guarantee, choice
 from simtrack.validate import integer, open_unit, real
 
 __all__ = [
-    "METHODS",
     "ConfidenceSequence",
     "EProcess",
     "bernoulli_interval",
@@ -350,26 +348,3 @@ def _prior(prior: tuple[float, float]) -> tuple[float, float]:
     except (TypeError, ValueError):
         raise InputError("prior", "a pair of positive numbers", repr(prior)) from None
     return real("prior", a, 1e-6, 1e6), real("prior", b, 1e-6, 1e6)
-
-
-METHODS = (
-    Method(
-        "confidence-sequence", "sequential",
-        "A rate of trials that come one by one, looked at whenever one likes.",
-        "Trials of one cluster in a row, or a rate that drifts; without order it is refused.",
-        "closed-form", "finite-sample", "Robbins 1970; Howard et al. 2021",
-    ),
-    Method(
-        "confidence-sequence-tuned", "sequential",
-        "As confidence-sequence, narrowest at a number of trials that is named in advance.",
-        "Far from that number: confidence-sequence is narrower.",
-        "closed-form", "finite-sample", "Howard et al. 2021, section 4.1",
-    ),
-    Method(
-        "e-process", "sequential",
-        "Evidence against one rate, at any look; e-values of independent studies multiply.",
-        "As confidence-sequence; it needs more trials than a test at one planned look.",
-        "closed-form", "finite-sample", "Ville 1939; Grünwald, de Heide & Koolen 2024",
-        verb="monitor --null",
-    ),
-)  # fmt: skip

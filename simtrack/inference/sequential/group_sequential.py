@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 
 from simtrack.errors import InputError
 from simtrack.inference.numerics.special import normal_cdf, normal_quantile
-from simtrack.method import Method
 from simtrack.options import BoundaryKind, Computation, Guarantee, choice
 from simtrack.validate import integer, open_unit, real
 
-__all__ = ["METHODS", "GroupSequential", "group_sequential"]
+__all__ = ["GroupSequential", "group_sequential"]
 
 Floats = NDArray[np.float64]
 #: Nodes stand closer than the step between two looks is wide; looks closer than this are refused.
@@ -274,14 +273,3 @@ def _halved(too_much: Callable[[float], bool], low: float, high: float) -> float
             break
         low, high = (middle, high) if too_much(middle) else (low, middle)
     return high
-
-
-METHODS = (
-    Method(
-        "group-sequential", "sequential",
-        "A few looks planned in advance, at known shares of the clusters.",
-        "Looks that were not planned; few clusters (use exact tests at the nominal levels).",
-        "quadrature", "asymptotic", "Jennison & Turnbull 2000, chapters 2, 7 and 19",
-        verb="monitor --planned",
-    ),
-)  # fmt: skip

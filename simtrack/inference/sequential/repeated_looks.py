@@ -8,11 +8,10 @@ from fractions import Fraction
 from itertools import pairwise
 
 from simtrack.errors import InputError
-from simtrack.method import Method
 from simtrack.options import Computation, Guarantee
 from simtrack.validate import decimal_fraction, integer
 
-__all__ = ["METHODS", "RepeatedLooks", "repeated_looks"]
+__all__ = ["RepeatedLooks", "repeated_looks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +112,3 @@ def _one_more(paths: dict[int, int]) -> dict[int, int]:
         longer[s] = longer.get(s, 0) + count
         longer[s + 1] = longer.get(s + 1, 0) + count
     return longer
-
-
-METHODS = (
-    Method(
-        "repeated-looks", "multiplicity",
-        "The true error of any rule that looks again and again at one stream of passes.",
-        "Streams in clusters; rules that look at more than the number of passes.",
-        "enumeration", "finite-sample", "Armitage, McPherson & Rowe 1969",
-    ),
-)  # fmt: skip

@@ -11,11 +11,10 @@ from collections.abc import Callable
 from typing import Literal
 
 from simtrack.inference.numerics.special import beta_cdf, normal_cdf
-from simtrack.method import Method
 from simtrack.options import choice
 from simtrack.validate import open_unit, real
 
-__all__ = ["METHODS", "best_rho", "beta_binomial_bound", "normal_mixture_bound", "stitched_bound"]
+__all__ = ["best_rho", "beta_binomial_bound", "normal_mixture_bound", "stitched_bound"]
 
 OneOrBoth = Literal["two-sided", "upper"]
 _SEARCH_STEPS = 200
@@ -200,25 +199,3 @@ def _zeta(s: float) -> float:
         total += number / math.factorial(2 * k + 2) * term
         term *= (s + 2 * k + 1) * (s + 2 * k + 2) / (n * n)
     return total
-
-
-METHODS = (
-    Method(
-        "normal-mixture-bound", "sequential",
-        "A sum of centred sub-Gaussian terms; scores in [0, 1] with v = n/4.",
-        "Rates near 0 or 1: betting-sequence is much narrower.",
-        "closed-form", "finite-sample", "Howard et al. 2021, Propositions 5 and 6",
-    ),
-    Method(
-        "beta-binomial-bound", "sequential",
-        "A sum of centred terms in [-g, h].",
-        "Terms out of these bounds.",
-        "closed-form", "finite-sample", "Howard et al. 2021, Proposition 7",
-    ),
-    Method(
-        "stitched-bound", "sequential",
-        "A sum of centred sub-gamma terms over very long times: it grows with log log v.",
-        "Short studies: the mixtures are narrower.",
-        "closed-form", "finite-sample", "Howard et al. 2021, Theorem 1",
-    ),
-)  # fmt: skip
