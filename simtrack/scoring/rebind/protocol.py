@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simtrack.errors import InputError
+from simtrack.plain import Plain
 from simtrack.scoring.artifacts.artifact import ArtifactRules
 from simtrack.scoring.artifacts.attribution import AttributionRules
 from simtrack.scoring.artifacts.presence import Check
@@ -24,7 +25,7 @@ _EACH = "each"
 
 
 @dataclass(frozen=True, slots=True)
-class ClauseRule:
+class ClauseRule(Plain):
     """Which clause do rows of a log have, and how is it checked?
 
     Parameters
@@ -89,12 +90,11 @@ class ClauseRule:
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain data that `from_dict` reads."""
-        plain: dict[str, Any] = {"id": self.id, "check": self.check.to_dict(), "each": self.each}
-        for name in _CONDITIONS:
-            plain[name] = {k: list(v) for k, v in getattr(self, name).items()}
-        plain |= {name: list(getattr(self, name)) for name in _LISTS}
-        return {key: value for key, value in plain.items() if value}
+        """Give plain data, without what is empty."""
+        return {key: value for key, value in Plain.to_dict(self).items() if value}
+
+
+_WRITTEN = "revoked separator recorded artifact attribution clause=clauses"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class RecordedLabels:
 
 
 @dataclass(frozen=True, slots=True)
-class RebindProtocol:
+class RebindProtocol(Plain, names=_WRITTEN):
     """How are replies of dialogues with revoked requirements scored?
 
     Parameters
@@ -198,13 +198,4 @@ class RebindProtocol:
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain data that `from_dict` reads."""
-        return {
-            "schema": _SCHEMA,
-            "scheme": "rebind",
-            "revoked": self.revoked,
-            "separator": self.separator,
-            "recorded": {n: list(getattr(self.recorded, n)) for n in self.recorded.__slots__},
-            "artifact": self.artifact.to_dict(),
-            "attribution": self.attribution.to_dict(),
-            "clause": [clause.to_dict() for clause in self.clauses],
-        }
+        return {"schema": _SCHEMA, "scheme": "rebind"} | Plain.to_dict(self)

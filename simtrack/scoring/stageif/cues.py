@@ -11,6 +11,7 @@ import numpy as np
 
 from simtrack.counts import Factor
 from simtrack.errors import InputError
+from simtrack.plain import Plain
 from simtrack.records import Replies
 from simtrack.scoring.protocol_file import only_keys, text, texts
 from simtrack.scoring.stageif.oracle import Truth, flags
@@ -27,7 +28,7 @@ _CONFIRMED, _UNCONFIRMED = 1, 0
 
 
 @dataclass(frozen=True, slots=True)
-class CueRule:
+class CueRule(Plain):
     """Which words of a user confirm that a task is done?
 
     A message confirms if it holds a word of `resolution` and none of `negation`. Words match whole,
@@ -79,8 +80,8 @@ class CueRule:
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain data that `from_dict` reads."""
-        plain = {"resolution": list(self.resolution), "negation": list(self.negation)}
-        return plain | ({"handoff": self.handoff} if self.handoff else {})
+        found = Plain.to_dict(self)
+        return {key: value for key, value in found.items() if value or key != "handoff"}
 
 
 def cue_columns(
