@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
@@ -40,6 +40,28 @@ when it lies at least the margin from where the true state changes.
 """
 
 
+class _Given(TypedDict):
+    """The options, as click gives them."""
+
+    threshold: str | None
+    confidence: str | None
+    zero_band: str | None
+    k_min: str | None
+    k_max: str | None
+    prior: str | None
+    truths: tuple[str, ...]
+    steps: int
+    margin: str
+    clauses: int
+    usd_per_call: float | None
+    usd_per_mtok: str | None
+    prices: str | None
+    model: str | None
+    tokens: str | None
+    protocol: bool
+    figure: str | None
+
+
 @click.command(epilog=_EPILOG)
 @click.argument("rule", required=False, metavar="[RULE.toml]")
 @click.option("--threshold", help="Pass rate that separates high from low [0.8].")
@@ -64,7 +86,9 @@ when it lies at least the margin from where the true state changes.
 @click.option("--figure", type=click.Path(dir_okay=False), help="Draw to a .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the chosen truths as CSV.")
-def calibrate(rule: str | None, as_json: bool, as_csv: bool, as_toml: bool, **given: Any) -> None:
+def calibrate(
+    rule: str | None, as_json: bool, as_csv: bool, as_toml: bool, **given: Unpack[_Given]
+) -> None:
     """Operating characteristics of a sequential probe: states, rounds, bias, cost.
 
     One round draws one reply under the full and one under the ablated specification. Without a
@@ -74,7 +98,14 @@ def calibrate(rule: str | None, as_json: bool, as_csv: bool, as_toml: bool, **gi
     from simtrack.probe.calibration import calibrate as compute
 
     one_output(json=as_json, csv=as_csv, protocol=given["protocol"], toml=as_toml)
-    rules = rules_of(_base(rule, given["prior"]), given)
+    swept = {
+        "threshold": given["threshold"],
+        "confidence": given["confidence"],
+        "zero_band": given["zero_band"],
+        "k_min": given["k_min"],
+        "k_max": given["k_max"],
+    }
+    rules = rules_of(_base(rule, given["prior"]), swept)
     wants_text = given["protocol"] or as_toml
     if len(rules) > 1 and (wants_text or given["figure"] or given["truths"]):
         raise InputError(
@@ -87,17 +118,18 @@ def calibrate(rule: str | None, as_json: bool, as_csv: bool, as_toml: bool, **gi
         return
     if given["figure"]:
         a_figure(given["figure"])
-    options: dict[str, Any] = {
-        "truths": [a_pair("truth", text) for text in given["truths"]] or TRUTHS,
-        "steps": given["steps"],
-        "margin": given["margin"],
-        "clauses": integer("clauses", given["clauses"], 1, MOST_CLAUSES),
-        "price": _price(given),
-    }
+    calibrated = partial(
+        compute,
+        truths=[a_pair("truth", text) for text in given["truths"]] or TRUTHS,
+        steps=given["steps"],
+        margin=given["margin"],
+        clauses=integer("clauses", given["clauses"], 1, MOST_CLAUSES),
+        price=_price(given),
+    )
     if len(rules) > 1:
-        print_sweep([compute(one, **options) for one in rules], as_json=as_json, as_csv=as_csv)
+        print_sweep([calibrated(one) for one in rules], as_json=as_json, as_csv=as_csv)
         return
-    found = compute(rules[0], **options)
+    found = calibrated(rules[0])
     if given["figure"]:
         _draw(found, given["figure"])
     if as_json:
@@ -112,9 +144,9 @@ def _base(path: str | None, prior: str | None) -> StoppingRule:
     """Read the rule file, if one is given, with the prior of the options over it."""
     from simtrack.probe import StoppingRule
 
-    changes: dict[str, Any] = {} if prior is None else {"prior": a_pair("prior", prior)}
+    changes = {} if prior is None else {"prior": a_pair("prior", prior)}
     if path is None:
-        return StoppingRule(**changes)
+        return StoppingRule().with_(**changes)
     text = read_text(path)
     read = StoppingRule.from_json if text.lstrip().startswith("{") else StoppingRule.from_toml
     try:
@@ -123,16 +155,23 @@ def _base(path: str | None, prior: str | None) -> StoppingRule:
         raise DataError(f"{path}: {error}") from None
 
 
-def _price(given: Mapping[str, Any]) -> Price | None:
+def _price(given: _Given) -> Price | None:
     from simtrack.price import Price, price_of, read_prices
 
-    ways = [f"--{n.replace('_', '-')}" for n in ("usd_per_call", "usd_per_mtok", "prices")
-            if given[n] is not None]  # fmt: skip
+    asked = {
+        "--usd-per-call": given["usd_per_call"],
+        "--usd-per-mtok": given["usd_per_mtok"],
+        "--prices": given["prices"],
+    }
+    ways = [option for option, value in asked.items() if value is not None]
     if len(ways) > 1:
         raise InputError("price", "one of --usd-per-call, --usd-per-mtok, --prices", len(ways))
-    for name, needs in (("tokens", "usd_per_mtok or --prices"), ("model", "prices")):
-        if given[name] is not None and not set(ways) & {"--usd-per-mtok", "--prices"}:
-            raise InputError(f"--{name}", f"given with --{needs.replace('_', '-')}")
+    for option, value, needs in (
+        ("--tokens", given["tokens"], "--usd-per-mtok or --prices"),
+        ("--model", given["model"], "--prices"),
+    ):
+        if value is not None and not set(ways) & {"--usd-per-mtok", "--prices"}:
+            raise InputError(option, f"given with {needs}")
     if not ways:
         return None
     if given["usd_per_call"] is not None:
@@ -142,7 +181,7 @@ def _price(given: Mapping[str, Any]) -> Price | None:
             raise InputError("--prices", "given with --model", cure="Say which model answers.")
         price = price_of(read_prices(given["prices"]), given["model"])
     else:
-        read, written = two_floats("usd-per-mtok", given["usd_per_mtok"])
+        read, written = two_floats("usd-per-mtok", given["usd_per_mtok"] or "")
         price = Price(input_usd_per_mtok=read, output_usd_per_mtok=written)
     if given["tokens"] is not None:
         price = price.with_tokens(*two_floats("tokens", given["tokens"]))
@@ -267,6 +306,6 @@ def _spending_text(found: Calibration) -> str:
 def _csv(found: Calibration) -> str:
     from simtrack.report.table import Table
 
-    rows = [row | row["probability"] for row in found.truths()]
+    rows = [{**row, **row["probability"]} for row in found.truths()]
     heads = tuple(key for key in rows[0] if key != "probability")
     return Table("", heads, [tuple(str(row[h]) for h in heads) for row in rows]).csv()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from simtrack.probe.summary import GridSummary, Indifference, grid_summary
 from simtrack.probe.truth import grid, true_state
 from simtrack.validate import integer
 
-__all__ = ["TRUTHS", "Calibration", "Spending", "calibrate"]
+__all__ = ["TRUTHS", "Calibration", "Spending", "TruthRow", "calibrate"]
 
 CALLS_PER_ROUND: Final = 2  # one full, one ablated
 _WRITTEN: Final = "rule truths grid=summary spending notes computation guarantee"
@@ -35,6 +35,20 @@ TRUTHS: Final = (
     ("0.2", "0.7"),
     ("0.8", "0.6"),
 )
+
+
+class TruthRow(TypedDict):
+    """What a rule does at one chosen truth: rates as typed, then probabilities, rounds, biases."""
+
+    full: str
+    ablated: str
+    state: str
+    probability: dict[str, float]
+    expected_rounds: float
+    median_rounds: int
+    q95_rounds: int
+    bias_full: float
+    bias_effect: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +122,7 @@ class Calibration(Plain, schema="simtrack.calibrate/1", names=_WRITTEN):
     computation: Computation = "enumeration"
     guarantee: Guarantee = "finite-sample"
 
-    def truths(self) -> list[dict[str, Any]]:
+    def truths(self) -> list[TruthRow]:
         """Give one plain row a chosen truth: probabilities, rounds, biases."""
         found, quantiles = self.points, self.points.rounds_quantile((0.5, 0.95))
         return [
