@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
 
 from simtrack.errors import InputError
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeForm
 
 __all__ = [
     "Alternative",
@@ -124,7 +127,7 @@ ModelStatus = Literal[
 ]
 
 
-def choice(name: str, value: Value, options: object) -> Value:
+def choice(name: str, value: object, options: TypeForm[Value]) -> Value:
     """Return `value` if it is one of the `Literal` `options`, else refuse and print them all.
 
     Examples
@@ -138,4 +141,4 @@ def choice(name: str, value: Value, options: object) -> Value:
     allowed = get_args(options)
     if value not in allowed:
         raise InputError(name, "one of " + ", ".join(allowed), repr(value))
-    return value
+    return cast("Value", value)

@@ -139,14 +139,15 @@ def goal_of(study: Rehearsal, alpha: float | None, alternative: Alternative | No
 
 _Table = TypeVar("_Table", PowerTable, PlanTable)
 _WHOLE: Final = ("max_draws", "block", "threads")
-_CHOICES: Final[Mapping[str, object]] = {"alternative": Alternative, "exact": Exactness}
 
 
 def _settings(kind: type[_Table], table: Mapping[str, Any], where: str) -> _Table:
     _only(table, tuple(f.name for f in fields(kind)), where)
     for name, value in table.items():
-        if name in _CHOICES:
-            choice(name, value, _CHOICES[name])
+        if name == "alternative":
+            choice(name, value, Alternative)
+        elif name == "exact":
+            choice(name, value, Exactness)
         elif name == "over":
             _ranges(value, where)
         elif name in _WHOLE:
