@@ -31,9 +31,9 @@ from simtrack.inference.sequential.confidence_sequence import (
     e_process,
 )
 from simtrack.inference.sequential.group_sequential import GroupSequential
-from simtrack.note import plain_notes
 from simtrack.inference.sequential.methods import SEQUENCES
 from simtrack.method import Ask
+from simtrack.note import plain_notes
 from simtrack.options import Alternative, BoundaryKind
 from simtrack.records import Records, scored_rows
 from simtrack.validate import open_unit

@@ -101,7 +101,10 @@ def test_metrics_are_hypotheses_of_one_family(simtrack, logs):
         (("--compare", "x", "y", "--level", "95"), "Did you mean 0.95?"),
         (("--compare", "x", "y", "--adjust", "fdr"), "'fdr' is not one of"),
         (("--compare", "x", "y", "--margin", "five"), "a number such as 0.05, or two such as"),
-        (("--compare", "x", "y", "--margin", "-0.05"), "margin must be above 0, got -0.05. For non"),
+        (
+            ("--compare", "x", "y", "--margin", "-0.05"),
+            "margin must be above 0, got -0.05. For non",
+        ),
         (("--compare", "x", "y", "--margin", "0.1:0.2"), "margin must be below 0 and above 0"),
         (("--compare", "x", "y", "--margin", "nan"), "margin must be a finite number"),
         (("--compare", "x", "y", "--margin", "1"), "margin must be below 1 for scores in [0, 1]"),
