@@ -1,6 +1,6 @@
 """The characteristic function of a sum of random signs, inverted: tails of many reals.
 
-Legend of dims: g = cluster.
+Legend of dims: g = distinct size.
 
 T = Σ ±d_g has the characteristic function Π cos(d_g t). For many differences it is all but 0 beyond
 some standard deviations, so a tail costs thousands of short products instead of 2^G patterns.
@@ -25,7 +25,14 @@ _HALF_DIGIT = 2.0**-52
 
 @kernel
 def smoothed_tail(
-    sizes: Floats, at: float, width: float, spacing: float, nodes: int, order: int, out: Floats
+    sizes: Floats,
+    times: Floats,
+    at: float,
+    width: float,
+    spacing: float,
+    nodes: int,
+    order: int,
+    out: Floats,
 ) -> None:
     """Set `out` to P(T + K >= at) and to how much rounding may have changed it.
 
@@ -34,23 +41,24 @@ def smoothed_tail(
 
     Parameters
     ----------
-    sizes : float64 array, shape (g,)
-        Positive, the largest first.
+    sizes, times : float64 arrays, shape (g,)
+        Sizes, the largest first, and how many differences have each.
     """
-    total, error = 0.5, 0.0
+    total, error, count = 0.5, 0.0, times.sum()
     for k in range(nodes):
         t = (k + 0.5) * spacing
         s = width * t / order
         smooth = (math.sin(s) / s) ** order if s > 1e-8 else 1.0
         product = smooth
         for g in range(sizes.size):
-            product *= math.cos(sizes[g] * t)
+            factor = math.cos(sizes[g] * t)
+            product *= factor if times[g] == 1.0 else math.pow(factor, times[g])
             if abs(product) < _NOTHING:
                 break
         share = 1.0 / (math.pi * (k + 0.5))
         if abs(product) >= _NOTHING:
             total -= share * product * math.sin(t * at)
-            each = sizes.size * (2.0 + t * sizes[0]) + 2.0 + t * abs(at) + order
+            each = count * (2.0 + t * sizes[0]) + 2.0 + t * abs(at) + order
             error += _HALF_DIGIT * (share * abs(smooth) * each + 1.0)
         else:
             error += share * _NOTHING

@@ -70,9 +70,43 @@ def test_67_clusters_of_counts_are_exact_and_near_the_t_interval():
     assert found.high == pytest.approx(d.mean() + half, abs=0.05 * half)
 
 
-def test_too_few_and_too_many_are_refused_with_the_reason():
+def test_too_few_are_refused_with_the_reason():
     few = sign_flip_interval([1, 2, 3, 4, 5])
     assert (few.low, few.high) == (None, None)
     assert few.notes == ("5 differences have no interval at 0.95: the widest has 0.9375",)
-    many = sign_flip_interval(np.random.default_rng(1).normal(size=21))
-    assert "too many subsets" in many.notes[0]
+    assert few.guarantee == "asymptotic"
+
+
+def test_ends_by_bounds_lie_just_beyond_the_listed_ones():
+    """Twenty-two reals have four million subset means: all are listed here."""
+    d = np.random.default_rng(1).normal(0.4, 1, 22)
+    sums, sizes = np.zeros(1), np.zeros(1)
+    for x in d:
+        sums, sizes = np.concatenate([sums, sums + x]), np.concatenate([sizes, sizes + 1])
+    means = np.sort(sums[1:] / sizes[1:])
+    rank = math.floor(0.025 * 2**22)
+    low, high = float(means[rank - 1]), float(means[-rank])
+    found, slack = sign_flip_interval(d), 3e-3 * (high - low)
+    assert found.computation == "quadrature"
+    assert low - slack <= found.low <= low
+    assert high <= found.high <= high + slack
+
+
+@pytest.mark.parametrize("items", [1_319, 14_042])
+def test_the_interval_of_many_clusters_comes_near_the_normal_limit(items):
+    """Inverting d' = d - m against the sum of d'^2 gives m +- z s / sqrt(n - z^2)."""
+    rng = np.random.default_rng(items)
+    for d in (rng.choice([-1, 0, 1], items, p=[0.06, 0.86, 0.08]), rng.normal(0.01, 0.2, items)):
+        found = sign_flip_interval(d)
+        half = 1.959964 * d.std() / math.sqrt(items - 1.959964**2)
+        atom = 1 / items if d.dtype.kind == "i" else 0.0
+        assert found.low == pytest.approx(d.mean() - half, abs=3e-3 * half + atom)
+        assert found.high == pytest.approx(d.mean() + half, abs=3e-3 * half + atom)
+
+
+def test_an_interval_without_width_is_withheld():
+    for d in ([0] * 50, [1] * 12, [0.25] * 1_319):
+        found = sign_flip_interval(d)
+        assert (found.low, found.high) == (None, None)
+        assert found.notes[-1].code == "flat"
+        assert f"both of its ends are {d[0]:g}" in found.notes[-1]

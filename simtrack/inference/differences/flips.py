@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 from simtrack.answer import Answer
 from simtrack.inference.contrasts import cluster_contrasts, paired_clusters
 from simtrack.inference.differences.paired import PairedDifference, paired_difference
 from simtrack.inference.exact.answers import as_notes, interval_of, with_ends, with_p
-from simtrack.inference.exact.cautions import (
-    PATIENT_LAW,
-    flip_interval,
-    refusal,
-    symmetry_cautions,
-)
+from simtrack.inference.exact.cautions import refusal, symmetry_cautions
 from simtrack.inference.exact.contrast_tests import sign_flip_contrast, sign_flip_stratified
 from simtrack.inference.exact.many import sign_flip_clusters
 from simtrack.inference.exact.signflip import SignFlip, sign_flip
@@ -27,7 +21,7 @@ from simtrack.validate import decimal_fraction, real
 
 __all__ = ["METHODS", "shifted"]
 
-_DRAWS, _MOST_DRAWN = 9_999, 1 << 24
+_INVERTED = "sign-flip inverted"
 
 
 def _sign_flip(layout: Layout, ask: Ask) -> Answer:
@@ -42,7 +36,12 @@ def _sign_flip(layout: Layout, ask: Ask) -> Answer:
     shown = _of_flips(test, layout, ask, paired)
     if shown.refused or not ask.interval:
         return shown
-    return with_ends(shown, _flip_ends(test, values, ask.level), "sign-flip inverted")
+    return with_ends(shown, sign_flip_interval(values, level=ask.level), _INVERTED)
+
+
+def _flip_ends(layout: Layout, ask: Ask) -> SignFlipInterval:
+    values = cluster_contrasts(layout.totals, layout.weights).values
+    return sign_flip_interval(values, level=ask.level)
 
 
 def shifted(
@@ -95,14 +94,6 @@ def _beside(paired: PairedDifference) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _flip_ends(test: SignFlip, values: Any, level: float) -> SignFlipInterval:
-    found = flip_interval(test, values, level, PATIENT_LAW)
-    if found is not None:
-        return found
-    draws = min(_DRAWS, _MOST_DRAWN // len(values))
-    return sign_flip_interval(values, level=level, n_resamples=max(draws, 199))
-
-
 def _sign_flip_contrast(layout: Layout, ask: Ask) -> Answer:
     """As sign-flip, with what a contrast assumes that nobody assigned at random."""
     test = sign_flip_contrast(layout.totals, layout.weights, alternative=ask.alternative,
@@ -137,9 +128,11 @@ METHODS = (
     ),
     Method(
         "sign-flip-interval", "difference",
-        "The mean of cluster differences that are symmetric about it; six clusters or more at .95.",
-        "Skewed differences; more than 20 clusters of reals (subsets are drawn on request).",
-        "enumeration", "finite-sample", "Hartigan 1969; Tritchler 1984",
-        answer=interval_of(_sign_flip), pairing="clusters", terms=0,
+        "The mean of cluster differences that are symmetric about it: then its level is exact. Six "
+        "clusters or more at .95.",
+        "Skewed differences, such as those of 0/1 scores with unequal rates: with few clusters it "
+        "covers far too little.",
+        "enumeration", "asymptotic", "Hartigan 1969; Tritchler 1984",
+        answer=interval_of(_sign_flip, _flip_ends, _INVERTED), pairing="clusters", terms=0,
     ),
 )  # fmt: skip

@@ -12,6 +12,7 @@ from simtrack.inference.exact.exact_test import ExactTest
 from simtrack.inference.exact.signflip import SignFlip
 from simtrack.method import Ask, Layout
 from simtrack.note import Note
+from simtrack.options import Computation, Guarantee
 
 __all__ = ["as_notes", "interval_of", "with_ends", "with_p"]
 
@@ -23,6 +24,10 @@ class Ends(Protocol):
     def low(self) -> float | None: ...
     @property
     def high(self) -> float | None: ...
+    @property
+    def computation(self) -> Computation: ...
+    @property
+    def guarantee(self) -> Guarantee: ...
     @property
     def notes(self) -> tuple[str, ...]: ...
 
@@ -80,12 +85,18 @@ def with_ends(shown: Answer, ends: Ends, name: str) -> Answer:
     )
 
 
-def interval_of(test: Callable[[Layout, Ask], Answer]) -> Callable[[Layout, Ask], Answer]:
-    """Give the interval of a test, without its p-value."""
+def interval_of(
+    test: Callable[[Layout, Ask], Answer], ends: Callable[[Layout, Ask], Ends], name: str
+) -> Callable[[Layout, Ask], Answer]:
+    """Give the interval that inverts a test, with its own computation and guarantee, and no p."""
 
     def answer(layout: Layout, ask: Ask) -> Answer:
-        found = test(layout, replace(ask, interval=True))
-        kept = {"interval": found.extra.get("interval", "")}
-        return replace(found, pvalue=None, exact=None, refused="", extra=kept)
+        found = test(layout, replace(ask, interval=False))
+        plain = replace(found, pvalue=None, exact=None, refused="", extra={"interval": ""})
+        if found.refused:
+            return replace(plain, notes=(*plain.notes, Note("no-interval", found.refused)))
+        limits = ends(layout, ask)
+        held = replace(plain, computation=limits.computation, guarantee=limits.guarantee)
+        return with_ends(held, limits, name)
 
     return answer

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from fractions import Fraction
+from collections.abc import Iterator
 
-from simtrack.inference.exact.signflip import SignFlip
-from simtrack.inference.exact.signflip_interval import SignFlipInterval, sign_flip_interval
-from simtrack.inference.exact.signflip_law import as_integers
 from simtrack.note import Note
 from simtrack.options import Alternative
 
-__all__ = ["MOST_IMBALANCE", "PATIENT_LAW", "QUICK_LAW", "few_differ", "flip_interval", "refusal",
-           "symmetry_cautions"]  # fmt: skip
+__all__ = ["MOST_IMBALANCE", "few_differ", "refusal", "symmetry_cautions"]
 
 #: Factors that nobody can assign at random: a later stage always follows an earlier one.
 _NOT_RANDOMISED = frozenset({"stage", "turn", "depth", "position", "repetition"})
 #: Most of Σ|m - n| / Σ(m + n) over the trials of the arms within clusters: 1/3 is two to one.
 MOST_IMBALANCE = 1.0 / 3.0
-#: Subsets of this many real differences are listed at no cost worth a word (5 ms).
-_QUICKLY_LISTED = 16
-#: Sums times sizes times squared clusters of the law of subset means: 16 ms, and a second.
-QUICK_LAW, PATIENT_LAW = 1 << 27, 1 << 34
 
 
 def refusal(
@@ -68,21 +59,3 @@ def few_differ(live: int, of: int, what: str, sides: int, alpha: float) -> tuple
         return ()
     text = f"{live} of {of} {what} differ at all: no p below {floor:.3g} was possible"
     return (Note("few-differ", text, n=live),)
-
-
-def flip_interval(
-    test: SignFlip, differences: Sequence[Fraction] | Sequence[float], level: float, most: int
-) -> SignFlipInterval | None:
-    """Give the interval that inverts the sign-flip test, or nothing where it takes too long.
-
-    `most` bounds the work on the law of subset means: `QUICK_LAW` or `PATIENT_LAW`.
-    """
-    if len(differences) <= _QUICKLY_LISTED:
-        return sign_flip_interval(differences, level=level)
-    whole = as_integers(differences)
-    if whole is None or test.route == "monte-carlo":
-        return None
-    g = len(whole)
-    if (sum(map(abs, whole)) + 1) * (g + 1) * g * g > most:
-        return None
-    return sign_flip_interval(differences, level=level)

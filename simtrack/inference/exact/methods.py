@@ -18,12 +18,17 @@ from simtrack.inference.exact.many import (
 )
 from simtrack.inference.exact.mcnemar import mcnemar_stratified
 from simtrack.inference.exact.permutation import permutation_totals
-from simtrack.inference.exact.permutation_interval import permutation_interval
-from simtrack.inference.exact.sign_test import sign_test, sign_test_interval
+from simtrack.inference.exact.permutation_interval import (
+    PermutationInterval,
+    permutation_interval,
+)
+from simtrack.inference.exact.sign_test import MedianInterval, sign_test, sign_test_interval
 from simtrack.method import Ask, Layout, Method
 from simtrack.note import Note
 
 __all__ = ["METHODS"]
+
+_MEDIAN, _SHIFT = "median, sign test", "permutation inverted"
 
 
 def _sign_test(layout: Layout, ask: Ask) -> Answer:
@@ -32,8 +37,12 @@ def _sign_test(layout: Layout, ask: Ask) -> Answer:
     shown = Answer(float(np.median([float(v) for v in values])), notes=_left_out(layout))
     shown = with_p(shown, test, ask, live=test.positive + test.negative, of=len(values),
                    what="clusters")  # fmt: skip
-    ends = sign_test_interval(values, level=ask.level)
-    return with_ends(shown, ends, "median, sign test")
+    return with_ends(shown, _median_ends(layout, ask), _MEDIAN) if ask.interval else shown
+
+
+def _median_ends(layout: Layout, ask: Ask) -> MedianInterval:
+    values = cluster_contrasts(layout.totals, layout.weights).values
+    return sign_test_interval(values, level=ask.level)
 
 
 def _left_out(layout: Layout) -> tuple[Note, ...]:
@@ -79,8 +88,12 @@ def _permutation(layout: Layout, ask: Ask) -> Answer:
     )  # fmt: skip
     if refused or not ask.interval or layout.strata is not None:
         return shown
-    arms: list[Any] = [_rates(totals.column(k)) for k in (0, 1)]
-    return with_ends(shown, permutation_interval(*arms, level=ask.level), "permutation inverted")
+    return with_ends(shown, _permutation_ends(layout, ask), _SHIFT)
+
+
+def _permutation_ends(layout: Layout, ask: Ask) -> PermutationInterval:
+    arms: list[Any] = [_rates(layout.totals.column(k)) for k in (0, 1)]
+    return permutation_interval(*arms, level=ask.level)
 
 
 def _rates(column: Totals) -> list[Any]:
@@ -102,7 +115,8 @@ METHODS = (
         "The median cluster difference, whatever its law; six clusters or more at .95.",
         "It says nothing about the mean.",
         "closed-form", "finite-sample", "Conover 1999, section 3.2",
-        answer=interval_of(_sign_test), quantity="median", pairing="clusters", terms=0,
+        answer=interval_of(_sign_test, _median_ends, _MEDIAN), quantity="median",
+        pairing="clusters", terms=0,
     ),
     Method(
         "permutation", "test",
@@ -113,10 +127,11 @@ METHODS = (
     ),
     Method(
         "permutation-interval", "difference",
-        "Two arms that share no cluster and differ by a shift.",
-        "Effects that stretch or skew one arm; groups in strata.",
-        "enumeration", "finite-sample", "Tritchler 1984",
-        answer=interval_of(_permutation), terms=2,
+        "Two arms that share no cluster and differ by a shift: then its level is exact.",
+        "0/1 scores and what else stretches or skews one arm: with few clusters it covers far too "
+        "little. Groups in strata.",
+        "enumeration", "asymptotic", "Tritchler 1984",
+        answer=interval_of(_permutation, _permutation_ends, _SHIFT), terms=2,
     ),
     Method(
         "mcnemar-stratified", "test",

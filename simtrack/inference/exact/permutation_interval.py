@@ -16,6 +16,7 @@ from simtrack.inference.exact.permutation_law import Value, subset_law, subset_s
 from simtrack.inference.exact.signflip import Reals
 from simtrack.inference.exact.signflip_interval import InvertedInterval, ends_of_draws, nth_mean
 from simtrack.inference.exact.signflip_law import as_integers
+from simtrack.options import Guarantee
 from simtrack.validate import decimal_fraction, integer, open_unit
 
 __all__ = ["PermutationInterval", "permutation_interval"]
@@ -36,6 +37,8 @@ class PermutationInterval(InvertedInterval):
     `attained` and `rank` count differences between exchanged subsets; else as `InvertedInterval`.
     """
 
+    guarantee: Guarantee = "asymptotic"
+
     schema: ClassVar[str] = "simtrack.permutation-interval/1"
 
 
@@ -53,7 +56,10 @@ def permutation_interval(
     the sum exactly if the mean of the k first ones minus that of the k second ones is below θ. So
     θ is rejected at the lower side when fewer than r = ⌊(1 - level)/2 · assignments⌋ of these
     differences are at most θ, and the ends are the r-th smallest and the r-th largest. It inverts
-    both one-sided tests at half the level each, and it assumes that the groups differ by a shift.
+    both one-sided tests at half the level each.
+
+    Its level is exact only if the groups differ by a shift, which 0/1 scores with unequal rates
+    never do: so the guarantee is asymptotic. An interval without width is withheld.
 
     Up to 2^20 exchanges are listed; whole numbers and short decimals go further by the laws of
     subset size and sum; else, or where `n_resamples` is given, assignments are drawn and the ends
@@ -81,10 +87,14 @@ def permutation_interval(
     if n_resamples is None:
         if ways <= _MOST_LISTED and max(len(a), len(b)) <= _MOST_CLUSTERS:
             low, high = _by_listing(a, b, rank)
-            return PermutationInterval(low, high, level, attained, rank, g, "enumeration")
+            return PermutationInterval(
+                low, high, level, attained, rank, g, "enumeration"
+            ).with_width()
         if found := _by_law(a, b, rank):
             low, high = found
-            return PermutationInterval(low, high, level, attained, rank, g, "convolution")
+            return PermutationInterval(
+                low, high, level, attained, rank, g, "convolution"
+            ).with_width()
     draws = integer("n_resamples", _DEFAULT_RESAMPLES if n_resamples is None else n_resamples, 1)
     return _by_draws(a, b, tail, level, draws, seed)
 
@@ -149,7 +159,7 @@ def _by_draws(
     return PermutationInterval(
         low, high, level, attained, rank, g, "monte-carlo",
         (f"{draws} random assignments",), mcse=mcse, n_resamples=draws, seed=seed,
-    )  # fmt: skip
+    ).with_width()  # fmt: skip
 
 
 def _drawn_gaps(pooled: NDArray[np.float64], n: int, draws: int, seed: int) -> NDArray[np.float64]:

@@ -208,7 +208,8 @@ def tail_bounds(sizes: Sequence[float], at: float, width: float = FINE) -> tuple
     """
     from simtrack.kernels.flip_inversion import smoothed_tail
 
-    ordered = np.array(sorted(sizes, reverse=True))
+    distinct, counts = np.unique(sizes, return_counts=True)
+    ordered, times = distinct[::-1].copy(), counts[::-1].astype(np.float64)
     scale = math.sqrt(math.fsum(s * s for s in sizes))
     reach, slack = width * scale, TIE_TOLERANCE * math.fsum(sizes)
     spacing = 2.0 * math.pi / (abs(at) + 2.0 * (reach + slack) + _REACH * scale)
@@ -217,9 +218,9 @@ def tail_bounds(sizes: Sequence[float], at: float, width: float = FINE) -> tuple
     beyond = _CUT_OFF + 2.0 * math.exp(-0.5 * _REACH**2)
     found = np.empty((2, 2))
     for row, end in zip(found, (at + reach + slack, at - reach - slack), strict=True):
-        smoothed_tail(ordered, end, reach, spacing, nodes, _ORDER, row)
+        smoothed_tail(ordered, times, end, reach, spacing, nodes, _ORDER, row)
     low, high = found[0, 0] - found[0, 1] - beyond, found[1, 0] + found[1, 1] + beyond
-    return max(0.0, float(low)), min(1.0, float(high), _chernoff(ordered, at - slack))
+    return max(0.0, float(low)), min(1.0, float(high), _chernoff(np.array(sizes), at - slack))
 
 
 def _chernoff(sizes: NDArray[np.float64], at: float) -> float:
