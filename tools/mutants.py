@@ -224,6 +224,22 @@ MUTANTS = (
         "a correction for few clusters that makes errors smaller",
     ),
     Mutant(
+        "degrees of freedom of independent residuals",
+        f"{_IN}/models/degrees.py",
+        "mean = (plain - shared).sum(axis=0)",
+        "mean = plain.sum(axis=0)",
+        (f"{_AT}/test_degrees.py",),
+        "coefficients that were estimated do not count against the clusters",
+    ),
+    Mutant(
+        "columns between clusters cost nothing",
+        f"{_IN}/models/degrees.py",
+        "left = live - between.sum(axis=-1)[..., None]",
+        "left = live - 1",
+        (f"{_AT}/test_degrees.py",),
+        "two arms of three clusters tested with t(5)",
+    ),
+    Mutant(
         "separation fitted all the same",
         f"{_IN}/models/gee.py",
         "if apart.found:",

@@ -29,13 +29,13 @@ MODEL, SANDWICH, MANCL_DEROUEN, KAUERMANN_CARROLL, FAY_GRAUBARD = 0, 1, 2, 3, 4
 @kernel
 def fit_gee(
     n: Floats, total: Floats, design: Floats, exchangeable: Any, kind: Any, beta: Floats,
-    covariance: Floats, alpha: Floats, status: Ints,
+    covariance: Floats, df: Floats, alpha: Floats, status: Ints,
 ) -> None:  # fmt: skip
     """Fit every study with status 0.
 
     n (1 or r, g, k), total (r, g, k), design (k, j); `kind` is the place of the covariance in
-    `options.GeeCovariance`. Fills beta (r, j), covariance (r, j, j), alpha (r,), status (r,); a
-    covariance that is not defined is NaN.
+    `options.GeeCovariance`. Fills beta (r, j), covariance (r, j, j), df (r, j), alpha (r,),
+    status (r,); a covariance that is not defined is NaN.
     """
     groups, columns = total.shape[1], design.shape[1]
     mu, root = np.empty(design.shape[0]), np.empty(design.shape[0])
@@ -44,7 +44,7 @@ def fit_gee(
     right, step = np.empty(columns), np.empty(columns)
     for r in range(total.shape[0]):
         own = r if n.shape[0] > 1 else 0
-        beta[r], covariance[r], alpha[r] = np.nan, np.nan, np.nan
+        beta[r], covariance[r], df[r], alpha[r] = np.nan, np.nan, np.nan, np.nan
         if status[r] != 0:
             continue
         trials, live = 0.0, 0
@@ -64,6 +64,10 @@ def fit_gee(
                            lower, right, step, beta[r], alpha[r : r + 1])  # fmt: skip
         if status[r] == 0:
             _cover(kind, score, part, whole, lower, covariance[r])
+            mu[:], root[:] = 0.5, 0.5  # trials of one variance
+            _parts(n[own], total[r], design, mu, root, alpha[r], score, part, whole, right)
+            factorise(whole, lower)
+            _degrees(part, lower, live, df[r])
         else:
             beta[r], alpha[r] = np.nan, np.nan
 
@@ -255,6 +259,62 @@ def _cover(
 
 
 @kernel
+def _degrees(part: Floats, lower: Floats, live: Any, df: Floats) -> None:
+    """Fill df by Satterthwaite; see `inference.models.degrees.sandwich_degrees`."""
+    columns = df.size
+    rest, half = np.empty((columns, columns)), np.empty((columns, columns))
+    turn, cross = np.empty((columns, columns)), np.zeros((columns, columns, columns))
+    work = np.empty((3, max(columns, 3), columns))
+    unit, grown, pull = np.zeros(columns), np.empty(columns), np.empty(columns)
+    mean, spread = np.zeros(columns), np.zeros(columns)
+    for c in range(columns):
+        unit[:] = 0.0
+        unit[c] = 1.0
+        front(lower, unit, turn[c])
+    for g in range(part.shape[0]):
+        _left_to_others(part[g], lower, half, unit, pull, rest)
+        if not factorise(rest, half):
+            df[:] = live - 1.0
+            return
+        for c in range(columns):
+            if not root_inverse_times(rest, turn[c], grown, work):
+                df[:] = live - 1.0
+                return
+            own, shared = 0.0, 0.0
+            for i in range(columns):
+                pull[i] = grown[i]
+                for j in range(columns):
+                    pull[i] -= rest[i, j] * grown[j]
+                own += grown[i] * pull[i]
+                shared += pull[i] * pull[i]
+            mean[c] += own - shared
+            spread[c] += own * (own - 2.0 * shared)
+            for i in range(columns):
+                for j in range(columns):
+                    cross[c, i, j] += pull[i] * pull[j]
+    for c in range(columns):
+        for i in range(columns):
+            for j in range(columns):
+                spread[c] += cross[c, i, j] * cross[c, i, j]
+        df[c] = mean[c] * mean[c] / spread[c]
+
+
+@kernel
+def _left_to_others(
+    part: Floats, lower: Floats, half: Floats, column: Floats, solved: Floats, rest: Floats
+) -> None:
+    """Set rest = I - L⁻¹ B_g L⁻ᵀ."""
+    for i in range(column.size):
+        front(lower, part[i], half[i])
+    for j in range(column.size):
+        for i in range(column.size):
+            column[i] = half[i, j]
+        front(lower, column, solved)
+        for i in range(column.size):
+            rest[i, j] = (1.0 if i == j else 0.0) - solved[i]
+
+
+@kernel
 def _without(
     part: Floats, score: Floats, whole: Floats, rest: Floats, factor: Floats, turned: Floats
 ) -> bool:
@@ -287,14 +347,7 @@ def _half_leverage(
 ) -> bool:  # fmt: skip
     """Set u = L (I - L⁻¹ B_g L⁻ᵀ)^-½ L⁻¹ U_g; False where the cluster has all of a direction."""
     columns = score.size
-    for i in range(columns):
-        front(lower, part[i], half[i])
-    for j in range(columns):
-        for i in range(columns):
-            turned[i] = half[i, j]
-        front(lower, turned, u)
-        for i in range(columns):
-            m[i, j] = (1.0 if i == j else 0.0) - u[i]
+    _left_to_others(part, lower, half, turned, u, m)
     front(lower, score, turned)
     fine = factorise(m, half) and root_inverse_times(m, turned, u, work)
     for i in range(columns - 1, -1, -1):

@@ -28,15 +28,15 @@ _SINGULAR, _NOT_ESTIMABLE = 1, 4
 @kernel
 def fit_linear_mixed(
     n: Floats, total: Floats, square: Floats, design: Floats, centred: Any, reml: Any,
-    beta: Floats, covariance: Floats, variance: Floats, likelihood: Floats, df: Floats,
-    status: Ints,
+    counted: Floats, beta: Floats, covariance: Floats, variance: Floats, likelihood: Floats,
+    df: Floats, status: Ints,
 ) -> None:  # fmt: skip
     """Fit every study.
 
     n (1 or r, g, k), total and square (r, g, k), design (k, j); `centred` says that column 0 is 1
-    everywhere. Fills beta (r, j), covariance (r, j, j), variance (r, 2) of clusters and residual,
-    likelihood (r,), df (r, j) by Satterthwaite (clusters - 1 at the edge) and status (r,); NaN
-    where nothing can be estimated.
+    everywhere; `counted` (1 or r, j) are the degrees of freedom at the edge. Fills beta (r, j),
+    covariance (r, j, j), variance (r, 2) of clusters and residual, likelihood (r,), df (r, j) by
+    Satterthwaite and status (r,); NaN where nothing can be estimated.
     """
     groups, columns = total.shape[1], design.shape[1]
     size, sy, sx = np.empty(groups), np.empty(groups), np.empty((groups, columns))
@@ -70,7 +70,7 @@ def fit_linear_mixed(
         _satterthwaite(theta, size, sy, sx, shift, a, sigma2, free, reml, df[r])
         for i in range(columns):
             if theta == 0.0 or not df[r, i] > 0.0:
-                df[r, i] = live - 1.0
+                df[r, i] = counted[own, i]
             for j in range(columns):
                 covariance[r, i, j] = sigma2 * a[i, j]
         variance[r, 0], variance[r, 1] = theta * sigma2, sigma2

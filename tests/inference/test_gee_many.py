@@ -38,7 +38,7 @@ def test_each_study_alone(covariance, correlation):
         assert many.status(r) == one.status
         assert many.estimate[r] == pytest.approx(one.coefficients.estimate, abs=SAME)
         assert many.covariance[r] == pytest.approx(one.coefficients.covariance, abs=SAME)
-        assert many.df[r].tolist() == one.coefficients.df.tolist()
+        assert many.df[r] == pytest.approx(one.coefficients.df, rel=SAME)
         if correlation == "exchangeable":
             assert many.spread[r] == pytest.approx(one.alpha, abs=SAME)
     assert many.answered.any()
@@ -49,7 +49,8 @@ def test_the_plain_python_twin(kind):
     n, total, design = (np.asarray(a, float) for a in studies(3))
     outs = []
     for run in (fit_gee, fit_gee.py_func):
-        out = [np.empty((3, 3)), np.empty((3, 3, 3)), np.empty(3), np.zeros(3, np.int64)]
+        out = [np.empty((3, 3)), np.empty((3, 3, 3)), np.empty((3, 3)), np.empty(3),
+               np.zeros(3, np.int64)]  # fmt: skip
         run(n, total, design, True, kind, *out)
         outs.append(out)
     for compiled, plain in zip(*outs, strict=True):
@@ -76,12 +77,11 @@ def test_clusters_without_trials_do_not_count():
     n, total, design = studies(4)
     n[:, 3] = total[:, 3] = 0
     many = gee_many(n, total, design)
-    assert (many.df == 7.0).all()
     for r in range(4):
         keep = np.arange(9) != 3
         one = gee(ModelTable.from_arrays(n[r][keep], total[r][keep], design))
         assert many.estimate[r] == pytest.approx(one.coefficients.estimate, abs=SAME)
-        assert many.df[r].tolist() == one.coefficients.df.tolist()
+        assert many.df[r] == pytest.approx(one.coefficients.df, rel=SAME)
 
 
 def test_one_cluster_is_not_estimable():

@@ -137,7 +137,7 @@ def test_dyestuff_2_is_singular_as_in_lme4():
     assert reml.status == "singular"
     assert reml.variance_ratio == 0.0
     assert "singular" in reml.notes[0]
-    assert reml.df_method.startswith("clusters - 1")
+    assert reml.df_method.startswith("between-within")
 
 
 def test_h33_a_variance_of_zero_leaves_least_squares():
@@ -250,7 +250,7 @@ def test_satterthwaite_is_exact_where_designs_are_balanced():
     assert fit.coefficients.df == pytest.approx([6.0, 6.0, 87.0], rel=1e-6)
     assert linear_mixed(
         ModelTable.from_arrays(n, total, design, squares=square), df="clusters"
-    ).coefficients.df.tolist() == [7.0, 7.0, 7.0]
+    ).coefficients.df.tolist() == [6.0, 6.0, 7.0]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from simtrack.errors import InputError
+from simtrack.inference.models.degrees import between_within
 from simtrack.inference.models.linear_mixed import linear_mixed
 from simtrack.inference.models.many import ManyFits, linear_mixed_many
 from simtrack.inference.models.table import ModelTable
@@ -51,7 +52,7 @@ def test_the_plain_python_twin():
     for run in (fit_linear_mixed, fit_linear_mixed.py_func):
         out = [np.empty((6, 3)), np.empty((6, 3, 3)), np.empty((6, 2)), np.empty(6),
                np.empty((6, 3)), np.empty(6, np.int64)]  # fmt: skip
-        run(n, total, total, design, True, True, *out)
+        run(n, total, total, design, True, True, between_within(n, design), *out)
         outs.append(out)
     for compiled, plain in zip(*outs, strict=True):
         assert compiled == pytest.approx(plain, rel=TWIN)

@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simtrack.inference.models.coefficients import Coefficients, plain
+from simtrack.inference.models.degrees import permutation_notes, sandwich_degrees
 from simtrack.inference.models.search import root_between
 from simtrack.inference.models.separation import binary_only, expit, separation
 from simtrack.inference.models.table import ModelTable
 from simtrack.inference.numerics.algebra import cholesky, inverse, log_det, solve
 from simtrack.inference.numerics.special import normal_quantile
+from simtrack.note import Note
 from simtrack.options import Computation, Guarantee, ModelStatus
 from simtrack.validate import confidence_level
 
@@ -24,9 +26,10 @@ Floats = NDArray[np.float64]
 _MOST, _LONGEST, _WIDEST = 200, 3.0, 60.0
 #: What a step may promise where rounding lets the likelihood rise no more.
 _ROUNDING = 1e-11
-INDEPENDENT = (
+INDEPENDENT = Note(
+    "independent-trials",
     "penalised likelihood, profile intervals and p-values treat trials as independent; `clustered` "
-    "has the sandwich covariance of cluster scores with t(G - 1)"
+    "has the sandwich covariance of cluster scores with Student's t",
 )
 
 
@@ -39,7 +42,7 @@ class Firth:
     coefficients : Coefficients
         Log odds, with the inverse information as covariance and the normal law.
     clustered : Coefficients
-        The same estimates with the sandwich of the clusters' penalised scores and t(G - 1); NaN
+        The same estimates with the sandwich of the clusters' penalised scores and Student's t; NaN
         with one cluster, and without errors where patterns are separated: scores of clusters that
         all succeed do not differ, which is no precision.
     profile_low, profile_high : float64 arrays, shape (columns,)
@@ -59,7 +62,7 @@ class Firth:
     status: ModelStatus
     n: float
     clusters: int
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     method: str = "Firth logistic regression"
     computation: Computation = "optimisation"
     guarantee: Guarantee = "asymptotic"
@@ -112,21 +115,24 @@ def firth(table: ModelTable, *, level: float = 0.95) -> Firth:
     pooled = _Pooled(table.n.sum(axis=0), table.totals.sum(axis=0), table.design)
     free = np.ones(len(table.names), dtype=bool)
     beta, value, done = pooled.fit(np.zeros(free.size), free)
-    notes: tuple[str, ...] = (INDEPENDENT,)
+    notes: tuple[Note, ...] = (INDEPENDENT,)
     if not done:
-        notes = ("not converged: the penalised likelihood rose no further", *notes)
+        told = "not converged: the penalised likelihood rose no further"
+        notes = (Note("not-converged", told), *notes)
     covariance = inverse(cholesky(pooled.information(beta)))
     normal = np.full(free.size, math.inf)
     found = Coefficients(table.names, beta, covariance, normal, level)
     apart = separation(table)
     if apart.found:
         names = ", ".join(apart.infinite)
-        notes = (*notes, f"separated ({names}): no clustered error, as clusters show no spread")
+        told = f"separated ({names}): no clustered error, as clusters show no spread"
+        notes = (*notes, Note("separated", told))
     ends = np.array([pooled.profile(j, beta, value, covariance, level) for j in range(free.size)])
     clustered = _clustered(table, pooled, found, apart.found)
     return Firth(
         found, clustered, ends[:, 0], ends[:, 1], ends[:, 2], value,
-        "converged" if done else "not-converged", table.size, len(table.clusters), notes,
+        "converged" if done else "not-converged", table.size, len(table.clusters),
+        (*notes, *permutation_notes(table, clustered)),
     )  # fmt: skip
 
 
@@ -235,5 +241,6 @@ def _clustered(
     score = np.einsum("gk,kj->gj", table.totals - table.n * (mu - pull), table.design)
     meat = np.einsum("gi,gj->ij", score, score) * groups / (groups - 1.0)
     covariance = np.einsum("ia,ab,bj->ij", found.covariance, meat, found.covariance)
-    df = np.full(len(table.names), groups - 1.0)
+    flat = np.einsum("gk,ki,kj->gij", table.n, table.design, table.design)
+    df = sandwich_degrees(flat)
     return Coefficients(table.names, found.estimate, covariance, df, found.level)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from simtrack.errors import InputError
 from simtrack.inference.models.coefficients import Coefficients, plain
 from simtrack.inference.models.table import ModelTable
+from simtrack.note import Note
 from simtrack.options import Computation, Guarantee, ModelStatus
 
 __all__ = ["Fitted", "LeaveOneOut", "leave_one_out"]
@@ -33,7 +34,7 @@ class Fitted(Protocol):
         ...
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """What is to be said of it."""
         ...
 
@@ -63,7 +64,7 @@ class LeaveOneOut:
     pvalue: Floats
     statuses: tuple[ModelStatus, ...]
     jackknife_error: Floats
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     method: str = "leave one cluster out"
     computation: Computation = "enumeration"
     guarantee: Guarantee = "descriptive"
@@ -142,19 +143,21 @@ def leave_one_out(table: ModelTable, fit: Callable[[ModelTable], Fitted]) -> Lea
     full = fit(table)
     estimate, error, pvalue = (np.full((groups, columns), np.nan) for _ in range(3))
     statuses: list[ModelStatus] = []
-    notes: list[str] = []
+    notes: list[Note] = []
     for g in range(groups):
         try:
             found = fit(table.without(g))
         except InputError as refusal:  # a column that only this cluster told apart
             statuses.append("not-estimable")
-            notes.append(f"without {table.clusters[g]}: {refusal}")
+            told = f"without {table.clusters[g]}: {refusal}"
+            notes.append(Note("not-estimable", told, table.clusters[g]))
             continue
         statuses.append(found.status)
         estimate[g] = found.coefficients.estimate
         error[g], pvalue[g] = found.coefficients.standard_error, found.coefficients.pvalue
         if not np.isfinite(found.coefficients.estimate).all():
-            notes.append(f"without {table.clusters[g]}: {'; '.join(found.notes[:1])}")
+            told = f"without {table.clusters[g]}: {'; '.join(found.notes[:1])}"
+            notes.append(Note(found.status, told, table.clusters[g]))
     centred = estimate - estimate.mean(axis=0)
     jackknife = np.sqrt((groups - 1.0) / groups * (centred * centred).sum(axis=0))
     return LeaveOneOut(

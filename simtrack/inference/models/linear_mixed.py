@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simtrack.errors import InputError
 from simtrack.inference.models.coefficients import Coefficients, plain
+from simtrack.inference.models.degrees import between_within, permutation_notes
 from simtrack.inference.models.linear_mixed_fits import (
     MixedSums,
     fit_ratio,
@@ -22,6 +23,7 @@ from simtrack.inference.models.linear_mixed_fits import (
 )
 from simtrack.inference.models.table import ModelTable
 from simtrack.inference.numerics.algebra import inverse
+from simtrack.note import Note
 from simtrack.options import Computation, Guarantee, MixedCriterion, ModelStatus, choice
 from simtrack.validate import confidence_level
 
@@ -30,10 +32,11 @@ __all__ = ["INTERCEPT_ONLY", "LinearMixed", "linear_mixed", "slope_column"]
 Floats = NDArray[np.float64]
 DegreesOfFreedom = Literal["satterthwaite", "clusters"]
 
-INTERCEPT_ONLY = (
+INTERCEPT_ONLY = Note(
+    "intercept-only",
     "random intercept only: if effects within clusters differ from cluster to cluster, intervals "
     "for them are too short, the more so the more effects differ and the larger clusters are; use "
-    "a random slope for the contrast"
+    "a random slope for the contrast",
 )
 _NO_SPREAD = 1e-13
 #: With fewer degrees of freedom an interval says next to nothing, and why is said.
@@ -78,7 +81,7 @@ class LinearMixed:
     status: ModelStatus
     n: float
     clusters: int
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     evaluations: int = 0
     method: str = "linear mixed model"
     computation: Computation = "optimisation"
@@ -127,8 +130,9 @@ def linear_mixed(
     criterion : "REML" or "ML"
     df : "satterthwaite" or "clusters"
         Satterthwaite's approximation suits each effect (between clusters about G - 2, within them
-        many more); G - 1 is safe for effects within clusters too when their variation is in doubt.
-        Where a variance is estimated as 0, Satterthwaite's is not defined and G - 1 is taken.
+        many more); "clusters" (`between_within`) is safe for effects within clusters too when their
+        variation is in doubt. It is taken where a variance is estimated as 0, at which
+        Satterthwaite's is not defined.
     level : float
 
     Notes
@@ -212,7 +216,7 @@ class _Fit:
     criterion: MixedCriterion
     df: DegreesOfFreedom
     level: float
-    notes: list[str]
+    notes: list[Note]
 
     def refused(self, why: str) -> LinearMixed:
         q = self.sums.zz.shape[1]
@@ -221,7 +225,7 @@ class _Fit:
         return LinearMixed(
             none, nan, np.full((q, q), nan), None, None, nan, self.criterion, nan, "none",
             "not-estimable", self.table.size, len(self.table.clusters),
-            (f"not estimable: {why}", *self.notes),
+            (Note("not-estimable", f"not estimable: {why}"), *self.notes),
         )  # fmt: skip
 
     def done(self, factor: Floats, score: float, evaluations: int, singular: bool) -> LinearMixed:
@@ -239,33 +243,36 @@ class _Fit:
             found, sigma2, random, theta, None if theta is None else theta / (1.0 + theta),
             -0.5 * float(at.deviance[0]), self.criterion, score, df_method,
             "singular" if singular else "converged", self.table.size, len(self.table.clusters),
-            (*(_SINGULAR[factor.shape[0]] if singular else ()), *self.notes), evaluations,
+            (*((_SINGULAR[factor.shape[0]],) if singular else ()), *self.notes,
+             *permutation_notes(self.table, found)), evaluations,
         )  # fmt: skip
 
     def _degrees(self, factor: Floats, sigma2: float, singular: bool) -> tuple[Floats, str]:
-        clusters = np.full(len(self.table.names), len(self.table.clusters) - 1.0)
+        clusters = between_within(self.table.n, self.table.design)
         if self.df == "clusters":
-            return clusters, "clusters - 1"
+            return clusters, "between-within"
         if singular:
-            return clusters, "clusters - 1 (Satterthwaite's is not defined at a variance of 0)"
+            return clusters, "between-within (Satterthwaite's is not defined at a variance of 0)"
         reml = self.criterion == "REML"
         if factor.size == 1:
             df = satterthwaite_intercept(self.sums, float(factor[0, 0] ** 2), reml)
         else:
             df = satterthwaite_slope(self.sums, factor, sigma2, reml)
         if not np.isfinite(df).all():
-            return clusters, "clusters - 1 (Satterthwaite's came to nothing)"
+            return clusters, "between-within (Satterthwaite's came to nothing)"
         if float(df.min()) < _FEW_DF:
-            self.notes.append(
+            told = (
                 f"Satterthwaite's degrees of freedom come to {df.min():.1f}: how precise an effect "
-                "is, is hardly known; df = clusters takes G - 1"
+                "is, is hardly known; df = clusters counts clusters instead"
             )
+            self.notes.append(Note("few-degrees", told))
         return df, "Satterthwaite"
 
 
 _SINGULAR = {
-    1: ("singular fit: the variance between clusters is estimated as 0, the estimates are those of "
-        "least squares, and the standard errors take trials as independent",),
-    2: ("singular fit: a variance of the cluster effects is estimated as 0 or their correlation as "
-        "±1; few clusters cannot tell them apart",),
+    1: Note("singular", "singular fit: the variance between clusters is estimated as 0, the "
+            "estimates are those of least squares, and the standard errors take trials as "
+            "independent"),
+    2: Note("singular", "singular fit: a variance of the cluster effects is estimated as 0 or "
+            "their correlation as ±1; few clusters cannot tell them apart"),
 }  # fmt: skip

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simtrack.errors import InputError
 from simtrack.inference.models.coefficients import Coefficients, plain
+from simtrack.inference.models.degrees import between_within, permutation_notes
 from simtrack.inference.models.gee import absurd
 from simtrack.inference.models.linear_mixed import INTERCEPT_ONLY, slope_column
 from simtrack.inference.models.logistic_mixed_likelihood import (
@@ -24,6 +25,7 @@ from simtrack.inference.models.search import Search, minimise
 from simtrack.inference.models.separation import binary_only, log_choose, logistic_start, separation
 from simtrack.inference.models.table import ModelTable
 from simtrack.inference.numerics.algebra import gradient, symmetric_eigen
+from simtrack.note import Note
 from simtrack.options import Computation, Guarantee, ModelStatus
 from simtrack.validate import confidence_level, integer
 
@@ -43,7 +45,8 @@ class LogisticMixed:
     Attributes
     ----------
     coefficients : Coefficients
-        Log odds within a cluster; `pvalue` by t(G - 1), `pvalue_normal` by z as programs print.
+        Log odds within a cluster; `pvalue` by Student's t (`between_within`), `pvalue_normal` by z
+        as programs print.
     marginal : Marginal or None
         The same effects averaged over clusters: rates and population-averaged log odds.
     random_names : tuple of str
@@ -76,7 +79,7 @@ class LogisticMixed:
     status: ModelStatus
     n: float
     clusters: int
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     iterations: int = 0
     method: str = "logistic mixed model"
     computation: Computation = "quadrature"
@@ -247,7 +250,8 @@ class _Model:
         none = Coefficients.missing(self.table.names, level)
         return LogisticMixed(
             none, None, self.names, np.full((q, q), nan), np.full(q, nan), nan, nan, self.nodes,
-            None, nan, status, self.table.size, len(self.table.clusters), notes,
+            None, nan, status, self.table.size, len(self.table.clusters),
+            tuple(Note.of(note, status) for note in notes),
         )  # fmt: skip
 
     def done(self, found: Search, level: float) -> LogisticMixed:
@@ -259,10 +263,8 @@ class _Model:
             return self.refused(level, "not-converged", why)
         edge = self._edge(random)
         covariance = _inverse(found.hessian)
-        df = min(self.groups) - 1.0
-        coefficients = Coefficients(
-            table.names, found.point[:p], covariance[:p, :p], np.full(p, df), level
-        )
+        df = self._degrees()
+        coefficients = Coefficients(table.names, found.point[:p], covariance[:p, :p], df, level)
         if sd.max() > _ABSURD_SD or absurd(coefficients):
             why = (
                 f"implausible: a standard deviation of {sd.max():.3g} or log odds up to "
@@ -277,9 +279,14 @@ class _Model:
             self.names, random, self._sd_error(found.point, covariance, sd),
             log_choose(table.n, table.totals) - found.value, -found.value, self.nodes, change,
             found.gradient, status, table.size, len(table.clusters),
-            self._notes(edge, change), found.evaluations,
+            (*self._notes(edge, change), *permutation_notes(table, coefficients)),
+            found.evaluations,
             computation="quadrature" if self.nodes > 1 else "optimisation",
         )  # fmt: skip
+
+    def _degrees(self) -> Floats:
+        """Between-within by the clusters, but never more than the fewer groups less one."""
+        return np.minimum(between_within(self.table.n, self.table.design), min(self.groups) - 1.0)
 
     def _edge(self, random: Floats) -> bool:
         """Whether a variance is 0, or a correlation ±1."""
@@ -308,24 +315,25 @@ class _Model:
             out[a] = math.sqrt(float(np.einsum("i,ij,j->", slope, covariance, slope)))
         return out
 
-    def _notes(self, edge: bool, change: float | None) -> tuple[str, ...]:
+    def _notes(self, edge: bool, change: float | None) -> tuple[Note, ...]:
         notes = []
         if edge:
-            notes.append(
+            told = (
                 "singular fit: a variance between clusters is estimated as 0, or a correlation as "
                 "±1; few clusters cannot tell"
             )
+            notes.append(Note("singular", told))
         if len(self.names) == 1:
             notes.append(INTERCEPT_ONLY)
         if change is not None and abs(change) > _SHIFT:
-            notes.append(
+            told = (
                 f"with more nodes the log likelihood moves by {change:.2g}: use nodes="
                 f"{_finer(self.nodes)}"
             )
+            notes.append(Note("few-nodes", told))
         if self.nodes == 1:
-            notes.append(
-                "Laplace's approximation: spreads come out too small with few trials a cluster"
-            )
+            told = "Laplace's approximation: spreads come out too small with few trials a cluster"
+            notes.append(Note("laplace", told))
         return tuple(notes)
 
 

@@ -83,7 +83,7 @@ def marginal_of(
     parameters: Floats,
     covariance: Floats,
     variances: Any,
-    df: float,
+    df: Floats,
     level: float,
 ) -> Marginal:
     """Give the marginal effects with standard errors by the delta method.
@@ -92,6 +92,8 @@ def marginal_of(
     ----------
     parameters, covariance : float64 arrays
         The coefficients, then whatever `variances` takes.
+    df : float64 array, shape (columns,)
+        Of the coefficients; a rate has the least of them.
     variances : callable
         From parameters, shape (points, size), to the variance of the linear predictor of each
         pattern between clusters, shape (points, patterns).
@@ -115,12 +117,14 @@ def marginal_of(
 
     names = tuple(",".join(pattern) for pattern in table.patterns)
     found = []
-    for function, labels, scale in ((rates, names, "rate"), (log_odds, table.names, "log odds")):
+    least = np.full(len(names), df.min())
+    for function, labels, scale, degrees in (
+        (rates, names, "rate", least), (log_odds, table.names, "log odds", df)
+    ):  # fmt: skip
         value = np.real(function(parameters[None].astype(complex)))[0]
         slopes = jacobian(function, parameters)
         half = np.einsum("ia,ab->ib", slopes, covariance)
         spread = np.einsum("ib,jb->ij", half, slopes)
-        degrees = np.full(len(labels), df)
         found.append(Coefficients(labels, value, spread, degrees, level, scale))
     return Marginal(*found)
 

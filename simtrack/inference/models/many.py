@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simtrack.errors import InputError
 from simtrack.inference.models.coefficients import ROUNDING
+from simtrack.inference.models.degrees import DIGITS, between_within
 from simtrack.inference.models.gee import ABSURD_ERROR, ABSURD_LOG_ODDS
 from simtrack.inference.models.separation import separated_studies
 from simtrack.inference.numerics.algebra import gauss_hermite
@@ -178,8 +179,8 @@ def linear_mixed_many(
     likelihood, codes = np.empty(studies), np.empty(studies, np.int64)
     centred = bool((x[:, 0] == 1.0).all())
     fit_linear_mixed(
-        trials, sums, second, x, centred, criterion == "REML", beta, covariance, variance,
-        likelihood, df, codes,
+        trials, sums, second, x, centred, criterion == "REML", between_within(trials, x), beta,
+        covariance, variance, likelihood, df, codes,
     )  # fmt: skip
     theta = variance[:, 0] / variance[:, 1]
     return ManyFits(beta, covariance, df, theta, likelihood, codes, f"linear mixed, {criterion}")
@@ -204,8 +205,8 @@ def logistic_mixed_many(
     -------
     ManyFits
         As `logistic_mixed` gives them one by one with as many nodes, estimates to about 1e-8 and
-        standard errors to 1e-5 of their size. `spread` is σ; df is clusters - 1; the covariance is
-        that of the coefficients.
+        standard errors to 1e-5 of their size. `spread` is σ; df is `between_within`; the covariance
+        is that of the coefficients.
 
     Notes
     -----
@@ -242,7 +243,7 @@ def logistic_mixed_many(
     codes[separated_studies(trials, sums, x)] = names.index("separated")
     codes[live < 2] = names.index("not-estimable")
     fit_logistic_mixed(trials, sums, x, *gauss_hermite(used), beta, cover, sd, likelihood, codes)
-    df = np.broadcast_to((live - 1.0)[:, None], (studies, columns)).copy()
+    df = np.broadcast_to(between_within(trials, x), (studies, columns)).copy()
     method = f"logistic mixed, {used} nodes"
     return ManyFits(beta, cover, df, sd, likelihood, codes, method, "quadrature")
 
@@ -270,7 +271,7 @@ def gee_many(
     Returns
     -------
     ManyFits
-        As `gee` gives them one by one, to about 1e-10; `spread` is α, df is clusters - 1.
+        As `gee` gives them one by one, to about 1e-10; `spread` is α.
 
     Examples
     --------
@@ -292,12 +293,13 @@ def gee_many(
     size = np.broadcast_to(trials.sum(axis=(1, 2)), studies)
     codes[(live < 2) | (size <= columns)] = names.index("not-estimable")
     kind = get_args(GeeCovariance).index(covariance)
-    fit_gee(trials, sums, x, correlation == "exchangeable", kind, beta, cover, alpha, codes)
+    df = np.empty((studies, columns))
+    fit_gee(trials, sums, x, correlation == "exchangeable", kind, beta, cover, df, alpha, codes)
     error = np.sqrt(np.abs(np.einsum("rjj->rj", cover)))
     absurd = (np.abs(beta) > ABSURD_LOG_ODDS).any(axis=1) | (error > ABSURD_ERROR).any(axis=1)
     codes[absurd] = names.index("implausible")
-    for array in (beta, cover, alpha):
+    df = df.round(DIGITS)
+    for array in (beta, cover, df, alpha):
         array[codes != 0] = np.nan
-    df = np.broadcast_to((live - 1.0)[:, None], (studies, columns)).copy()
     none = np.full(studies, np.nan)
     return ManyFits(beta, cover, df, alpha, none, codes, f"GEE, {correlation}, {covariance}")

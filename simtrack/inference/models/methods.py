@@ -63,13 +63,16 @@ def _answer_of(
 
     def answer(layout: Layout, ask: Ask) -> Answer:
         totals, weights = layout.totals, np.array(layout.weights)
+        design, asked = np.eye(weights.size), weights
+        if fit is gee:  # the contrast as a coefficient of its own, so that it has its own df
+            design, asked = _contrast_design(weights), np.eye(weights.size)[0]
         table = ModelTable.from_arrays(
-            totals.denominator, totals.numerator, np.eye(weights.size), squares=totals.square,
+            totals.denominator, totals.numerator, design, squares=totals.square,
             clusters=totals.clusters,
         )  # fmt: skip
         slope = {"slope": weights} if has_slope else {}
         found = fit(table, level=ask.level, **fixed | slope | dict(ask.options))
-        contrast = found.coefficients.contrast(weights)
+        contrast = found.coefficients.contrast(asked)
         se = _number(contrast.standard_error[0])
         own = _number(contrast.estimate[0])
         is_linear = contrast.scale == "difference"
@@ -119,9 +122,10 @@ def _gee(numerator: Any, denominator: Any, weights: Floats, ask: Ask, **fixed: A
     """
     n, total = np.asarray(denominator, np.float64), np.asarray(numerator, np.float64)
     how = {"correlation": "exchangeable", "covariance": "kauermann-carroll"} | fixed
-    fits = gee_many(n, total, np.eye(n.shape[2]), **how | dict(ask.options))
-    return Results.of(_pooled(n, total, weights), pvalue=_pvalues(fits, weights, ask.alternative),
-                      refused=_refused(fits, n, weights))  # fmt: skip
+    design, first = _contrast_design(weights), np.eye(n.shape[2])[0]
+    fits = gee_many(n, total, design, **how | dict(ask.options))
+    return Results.of(_pooled(n, total, weights), pvalue=_pvalues(fits, first, ask.alternative),
+                      refused=_refused(fits, n, first))  # fmt: skip
 
 
 def _logistic_mixed(numerator: Any, denominator: Any, weights: Floats, ask: Ask) -> Results:
@@ -133,6 +137,16 @@ def _logistic_mixed(numerator: Any, denominator: Any, weights: Floats, ask: Ask)
     fits = logistic_mixed_many(n, total, np.eye(n.shape[2]), nodes=ask.options.get("nodes", 7))
     return Results.of(_pooled(n, total, weights), pvalue=_pvalues(fits, weights, ask.alternative),
                       refused=_refused(fits, n, weights))  # fmt: skip
+
+
+def _contrast_design(weights: Floats) -> Floats:
+    """Give a design of the terms whose first coefficient is the contrast, so that it has its df."""
+    w = np.asarray(weights, dtype=np.float64)
+    place = int(np.abs(w).argmax())
+    turn = np.delete(np.eye(w.size), place, axis=0)
+    design = np.insert(turn.T, 0, 0.0, axis=1)
+    design[place] = np.append(1.0, -np.delete(w, place)) / w[place]
+    return design
 
 
 def _pooled(n: Floats, total: Floats, weights: Floats) -> Floats:

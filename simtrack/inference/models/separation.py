@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from simtrack.errors import InputError
 from simtrack.inference.models.table import ModelTable
 from simtrack.inference.numerics.algebra import cholesky, solve
+from simtrack.note import Note
 from simtrack.options import Computation, Guarantee
 
 __all__ = [
@@ -52,7 +53,7 @@ class Separation:
     direction: Floats
     infinite: dict[str, float]
     patterns: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     computation: Computation = "enumeration"
     guarantee: Guarantee = "finite-sample"
 
@@ -166,12 +167,13 @@ def _direction(n: Floats, total: Floats, design: Floats) -> tuple[Floats, NDArra
     return np.asarray(np.einsum("ji,i->j", basis, direction) / scale), told
 
 
-def _notes(kind: Kind, infinite: dict[str, float]) -> tuple[str, ...]:
+def _notes(kind: Kind, infinite: dict[str, float]) -> tuple[Note, ...]:
     shown = ", ".join(f"{name} = {'+' if end > 0 else '-'}∞" for name, end in infinite.items())
-    return (
+    told = (
         f"{kind} separation: no finite estimate of {shown}; some patterns only succeed or only "
-        "fail. Use firth(), an exact test, or fewer terms",
+        "fail. Use firth(), an exact test, or fewer terms"
     )
+    return (Note("separated", told),)
 
 
 def _free(bound: Floats) -> Floats:

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from simtrack.errors import InputError
 from simtrack.inference.models.coefficients import Coefficients
+from simtrack.inference.models.degrees import sandwich_degrees
 from simtrack.inference.models.gee_equations import solve_equations
 from simtrack.inference.models.separation import binary_only, expit, separation
 from simtrack.inference.models.table import ModelTable
 from simtrack.inference.numerics.algebra import cholesky, inverse, solve, symmetric_eigen
+from simtrack.note import Note
 from simtrack.options import Computation, Guarantee, ModelStatus, choice
 from simtrack.validate import confidence_level
 
@@ -31,7 +33,8 @@ class TwoWay:
     Attributes
     ----------
     coefficients : Coefficients
-        With the two-way covariance and Student's t of the fewer groups less one.
+        With the two-way covariance and Student's t of the fewer degrees of freedom that either
+        kind of cluster gives (`sandwich_degrees`).
     by_cluster, by_second : Coefficients
         The same estimates with either kind of cluster alone: what ignoring the other would say.
     second : str
@@ -48,7 +51,7 @@ class TwoWay:
     groups: tuple[int, int, int]
     status: ModelStatus
     n: float
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     method: str = "two-way clustered"
     computation: Computation = "closed-form"
     guarantee: Guarantee = "asymptotic"
@@ -123,7 +126,8 @@ def two_way(
     beta, score, bread, problem = _fit(table, family)
     if problem is not None:
         none = Coefficients.missing(table.names, level, _scale(family))
-        return TwoWay(none, none, none, second, family, count, problem[0], table.size, problem[1:])
+        return TwoWay(none, none, none, second, family, count, problem[0], table.size,
+                      (Note.of(problem[1], problem[0]),))  # fmt: skip
     return _cover(table, second, codes, count, beta, score, bread, family, level)
 
 
@@ -166,29 +170,36 @@ def _cover(
         parts.append(factor * np.einsum("gi,gj->ij", turned, turned))
     both, notes = _positive(parts[0] + parts[1], parts[2])
     if min(count) < _FEW:
-        notes += (f"{min(count)} groups of one kind: two-way clustered errors are too small then",)
+        told = f"{min(count)} groups of one kind: two-way clustered errors are too small then"
+        notes += (Note("few-clusters", told, n=min(count)),)
 
-    def found(covariance: Floats, groups: int) -> Coefficients:
-        df = np.full(len(table.names), groups - 1.0)
+    square = np.einsum("ki,kj->kij", table.design, table.design)
+    level_of = (codes == np.arange(count[1])[:, None]) * table.n.sum(axis=0)
+    degrees = [sandwich_degrees(np.einsum("gk,kij->gij", n, square)) for n in (table.n, level_of)]
+
+    def found(covariance: Floats, df: Floats) -> Coefficients:
         return Coefficients(table.names, beta, covariance, df, level, _scale(family))
 
-    none = np.isnan(found(both, 2).standard_error)
+    none = np.isnan(found(both, degrees[0]).standard_error)
     if none.any():
         shown = ", ".join(name for name, no in zip(table.names, none, strict=True) if no)
-        notes += (f"no error of {shown}: one cluster alone, or clusters that do not differ",)
+        told = f"no error of {shown}: one cluster alone, or clusters that do not differ"
+        notes += (Note("no-spread", told),)
     return TwoWay(
-        found(both, min(count[:2])), found(parts[0], count[0]), found(parts[1], count[1]),
+        found(both, np.minimum(*degrees)), found(parts[0], degrees[0]),
+        found(parts[1], degrees[1]),
         second, family, count, "converged", table.size, notes,
     )  # fmt: skip
 
 
-def _positive(two: Floats, cells: Floats) -> tuple[Floats, tuple[str, ...]]:
+def _positive(two: Floats, cells: Floats) -> tuple[Floats, tuple[Note, ...]]:
     if symmetric_eigen(two - cells)[0].min() >= 0.0:
         return two - cells, ()
-    return two, (
+    told = (
         "the two-way covariance had a negative eigenvalue: that by the cells of both is not taken "
-        "off, so that errors are too large rather than too small",
+        "off, so that errors are too large rather than too small"
     )
+    return two, (Note("negative-variance", told),)
 
 
 def _by(values: Floats, codes: NDArray[np.int64]) -> Floats:
