@@ -9,7 +9,7 @@ __all__ = ["ROUTINE", "Note", "plain_notes"]
 
 #: Codes of notes that say what always holds for such data; `-q` leaves them out.
 ROUTINE: Final = frozenset(
-    {"pooled", "clusters-are-units", "assumed-icc", "bounded-by-sums", "default-interval"}
+    {"columns-guessed", "default-interval", "assumed-icc", "clusters-are-units"}
 )
 
 

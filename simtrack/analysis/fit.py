@@ -20,7 +20,7 @@ from simtrack.analysis.fit_checks import (
 )
 from simtrack.analysis.rows import has_metrics
 from simtrack.analysis.scope import Scope, find_factor
-from simtrack.counts import Factor, Losses, Totals
+from simtrack.counts import Factor, Loss, Losses, Totals
 from simtrack.errors import InputError
 from simtrack.estimands import RATE, Contrast, Estimand, Unavailable
 from simtrack.estimands import estimand as look_up
@@ -41,7 +41,7 @@ from simtrack.options import (
     MixedCriterion,
     ModelName,
 )
-from simtrack.records import Records, is_binary
+from simtrack.records import Records, is_binary, scored_rows
 from simtrack.taxonomy import STAGES
 from simtrack.validate import confidence_level
 
@@ -244,6 +244,7 @@ def fit(
         records.factor(name)
     keep = [] if crossed is None else [find_factor(records, crossed)]
     columns = list(dict.fromkeys((*used, *keep)))
+    records, unlabelled, told = _complete(records, columns)
     unit = scope.cluster
     check_clusters(unit, used, keep[0] if keep else None)
     both = sorted(set(columns) & set(groups))
@@ -253,7 +254,7 @@ def fit(
                            "covariance": covariance, "criterion": criterion, "nodes": nodes,
                            "level": level}  # fmt: skip
     rows: list[Fit] = []
-    losses = Losses()
+    losses = unlabelled
     title = ""
     for labels, part in _parts(records, groups):
         totals, title = _totals(part, estimand, columns, unit, missing_cluster)
@@ -264,7 +265,7 @@ def fit(
             for model, (name, fixed, _) in meant.items()
         ]
         losses = losses + totals.losses
-    notes = (*scope.notes, *_pooled_over(scope, columns))
+    notes = (*scope.notes, *told, *_pooled_over(scope, columns))
     if cluster is None:
         notes += cluster_notes(records, unit, (*derived, *columns, *groups))
     return Fits(formula, title, unit, groups, level, tuple(rows), losses, notes)
@@ -279,6 +280,26 @@ def _meant(name: str) -> tuple[ModelName, dict[str, str | None], str]:
             return short, {}, ""
     names = ", ".join(dict.fromkeys((*get_args(ModelName), *FITTED)))
     raise InputError("models", f"one of {names}", repr(name))
+
+
+def _complete(records: Records, columns: Sequence[str]) -> tuple[Records, Losses, tuple[Note, ...]]:
+    """Leave out, and count, scored trials without a label in a column of the model."""
+    lost, kept = Losses(), records
+    told: list[Note] = []
+    for name in columns:
+        missing = scored_rows(kept) & (kept.factors[name].codes < 0)
+        rows = np.flatnonzero(missing)
+        if not rows.size:
+            continue
+        unit = kept.factors.get("unit")
+        ids = unit.take(missing).values() if unit is not None else []
+        shown = tuple(x for x in ids if x is not None) or tuple(f"row {r + 1}" for r in rows)
+        what = "1 trial has" if rows.size == 1 else f"{rows.size} trials have"
+        text = f"{what} no {name}, and no part in a fit (first: {shown[0]})"
+        lost += Losses.of([Loss("unlabelled", rows.size, f"no label in {name}", (), shown)])
+        told.append(Note("missing-covariate", text, where=name, n=int(rows.size)))
+        kept = kept.take(~missing)
+    return kept, lost, tuple(told)
 
 
 def _pooled_over(scope: Scope, columns: Sequence[str]) -> list[Note]:

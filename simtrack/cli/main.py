@@ -99,7 +99,7 @@ class _Verbs(click.Group):
 )
 @click.version_option(__version__, prog_name="simtrack")
 @click.option("-v", "--verbose", count=True, help="Log more (twice: everything).")
-@click.option("-q", "--quiet", is_flag=True, help="Log errors only.")
+@click.option("-q", "--quiet", is_flag=True, help="Log errors only, and leave routine notes out.")
 def app(verbose: int, quiet: bool) -> None:
     """Calibrate, rehearse, score and publish evaluations of LLMs and agents: exact first."""
     level = logging.ERROR if quiet else (logging.WARNING, logging.INFO)[min(verbose, 1)]

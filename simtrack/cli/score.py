@@ -20,6 +20,7 @@ from simtrack.cli.score_parts import (
 from simtrack.cli.score_scheme import SchemeOptions, score_by_scheme
 from simtrack.cli.table_parts import codes_of, tell
 from simtrack.errors import Finding, InputError
+from simtrack.note import Note
 from simtrack.options import MissingPolicy, Status, Turns
 
 if TYPE_CHECKING:
@@ -276,21 +277,22 @@ def _rate_cells(row: Estimate, number: Any) -> tuple[str, ...]:
 
 def _notes(found: Score) -> list[str]:
     """List the notes: those of the source, then those of groups, equal ones together."""
-    groups: dict[str, list[str]] = {}
+    groups: dict[Note, list[str]] = {}
     total = sum(len(part.estimates.rows) for part in found.metrics)
     for part in found.metrics:
         head = [part.metric] if part.metric and len(found.metrics) > 1 else []
         for row in part.estimates.rows:
             for note in row.notes:
-                groups.setdefault(note, []).append("/".join((*head, *row.labels)))
+                groups.setdefault(Note.of(note), []).append("/".join((*head, *row.labels)))
         if part.comparison is not None:
             for note in part.comparison.answer.notes:
-                groups.setdefault(f"comparison: {note}", []).extend(head)
+                told_of = Note(Note.of(note).code, f"comparison: {note}")
+                groups.setdefault(told_of, []).extend(head)
     told = []
     for note, names in groups.items():
         some = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
         everywhere = len(names) in {0, total} or not any(names)
-        told.append(note if everywhere else f"{note} [{some}]")
+        told.append(note if everywhere else Note(note.code, f"{note} [{some}]"))
     return [*dict.fromkeys(found.notes), *told]
 
 

@@ -7,7 +7,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+import click
+
 from simtrack.errors import InputError, MissingExtra
+from simtrack.note import Note
 from simtrack.options import Status
 
 if TYPE_CHECKING:
@@ -87,10 +90,18 @@ def counted(n: int, what: str) -> str:
     return f"{n:,} {what}{'s' * (n != 1)}"
 
 
+def is_quiet() -> bool:
+    """Say whether -q was given: routine notes are left out."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.find_root().params.get("quiet"))
+
+
 def tell(head: str, text: str) -> None:
     """Print a line such as a note, with what a terminal would act on written out."""
     from simtrack.report.table import visible
 
+    if isinstance(text, Note) and text.is_routine and is_quiet():
+        return
     print(visible(" ".join(f"{head}: {text}".split())))
 
 

@@ -13,13 +13,13 @@ from simtrack.cli.reading import LogOptions, log_options, read_records, split_na
 from simtrack.cli.score_parts import SHORT, signed
 from simtrack.cli.table_parts import codes_of, tell
 from simtrack.errors import Finding, InputError
+from simtrack.note import Note
 from simtrack.options import Alternative
 
 if TYPE_CHECKING:
     from simtrack.analysis import TestFamily, TestRow
     from simtrack.analysis.families import TestAdjustment
     from simtrack.answer import Answer
-    from simtrack.note import Note
     from simtrack.report.table import Table
 
 _EPILOG = """\b
@@ -237,7 +237,7 @@ def _notes(found: TestFamily) -> list[str]:
     told = []
     for note, names in groups.items():
         some = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-        told.append(note if len(names) == len(found.rows) else f"{note} [{some}]")
+        told.append(note if len(names) == len(found.rows) else Note(note.code, f"{note} [{some}]"))
     return [*dict.fromkeys(found.notes), *told]
 
 

@@ -189,9 +189,8 @@ def _notes(
             what = "all scores are equal" if se == 0 else "all clusters have the same rate"
             told = f"{what}: the clustered standard error of 0 is no sign of precision"
             lines.append(Note("flat", told))
-        if g > 1 and np.isnan(rho):
-            why = "one trial a cluster" if trials == g else "no spread in the scores"
-            told = f"the intracluster correlation is not defined ({why})"
+        if g > 1 and np.isnan(rho) and trials != g:
+            told = "the intracluster correlation is not defined (no spread in the scores)"
             lines.append(Note("icc-undefined", told))
         found.append(tuple(lines))
     return tuple(found)
