@@ -185,6 +185,8 @@ def test_every_method_that_answers_for_a_table_answers_for_some_design():
     slow = {"hierarchical-slope", "hierarchical-logit"}
     unanswered = []
     for name, method in METHODS.items():
+        if method.topic == "sequential":  # of trials in order, which a study's counts do not keep
+            continue
         if method.answer is None or name in slow or method.verb == "score --pass-k":
             continue
         if method.terms == 1:

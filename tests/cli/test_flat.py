@@ -31,7 +31,7 @@ def test_rates_without_spread(method, score, simtrack, tmp_path):
     (row,) = done.json["metrics"][0]["estimates"]["rows"]
     assert row["low"] is None or row["low"] < row["high"]
     if row["clustered_se"] == 0.0 or row["naive_se"] == 0.0:
-        assert any("no sign of precision" in note for note in row["notes"])
+        assert any("no sign of precision" in note["text"] for note in row["notes"])
         (line,) = csv.DictReader(io.StringIO(simtrack("score", path, "--method", method,
                                                       "--csv").out))  # fmt: skip
         assert "flat" in line["notes"].split()
@@ -54,7 +54,10 @@ def test_levels_that_differ_alike_everywhere(method, gap, simtrack, tmp_path):
     (row,) = done.json["rows"]
     assert row["low"] is None or row["low"] < row["high"]
     if row.get("se") == 0.0:
-        assert any("no sign of precision" in n or "width would be 0" in n for n in row["notes"])
+        assert any(
+            "no sign of precision" in n["text"] or "width would be 0" in n["text"]
+            for n in row["notes"]
+        )
         (line,) = csv.DictReader(io.StringIO(simtrack(*command, "--csv").out))
         assert "flat" in line["notes"].split()
     assert "+0.0000 to +0.0000" not in simtrack(*command).out
@@ -70,4 +73,4 @@ def test_pairs_without_discordance_have_the_interval_of_tango(simtrack, tmp_path
         assert (row["low"], row["high"]) == pytest.approx((-half, half), abs=1e-6)
     (flips,) = simtrack("test", path, "--compare", "x", "y", "--json").json["rows"]
     assert (flips["low"], flips["high"], flips["pvalue"]) == (None, None, 1.0)
-    assert any("no sign of precision" in note for note in flips["notes"])
+    assert any("no sign of precision" in note["text"] for note in flips["notes"])
