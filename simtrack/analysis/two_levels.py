@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from simtrack.analysis.pairing import in_both
 from simtrack.analysis.scope import REPETITION, Scope
 from simtrack.analysis.source import Table, read_totals
-from simtrack.counts import Counts, Factor, Totals
+from simtrack.counts import Counts, Factor, Loss, Losses, Totals, group_rows
 from simtrack.errors import DataError, InputError
 from simtrack.estimands import RATE, Estimand
 from simtrack.estimands import estimand as look_up
 from simtrack.method import Layout, Pairing
 from simtrack.options import MissingCluster
-from simtrack.records import Records, is_binary
+from simtrack.records import Records, is_binary, scored_rows
 
 __all__ = ["by_levels"]
 
@@ -48,7 +47,7 @@ def by_levels(
         raise InputError("on", "left out for methods that do not pair single trials", ", ".join(on))
     if isinstance(table, Scope):
         cluster = table.cluster
-        table = in_both(table, a, b) if pairing == "clusters" else table.records
+        table = _in_both(table, a, b) if pairing == "clusters" else table.records
     source = read_totals(table, estimand, (factor,), cluster, missing_cluster)
     known = [labels[0] for labels in source.totals.conditions]
     for level in (a, b):
@@ -162,3 +161,36 @@ def _present(found: Mapping[str | None, str | None], unit: str, strata: str) -> 
     if label is None:
         raise DataError(f"{unit} has no label in {strata}.")
     return label
+
+
+def _in_both(scope: Scope, a: str, b: str) -> Records:
+    """Keep the scored trials of units that both levels have; the rest become losses "unpaired".
+
+    Where clusters hold several units, a level that lost its hard ones would look better than it is.
+    Without ids, or where units are the clusters, there is nothing to match below them; nor where no
+    unit has both levels, as when every stage of a scenario is a unit.
+    """
+    records, name, factor = scope.records, scope.cluster, scope.factor
+    if factor is None or scope.unit in (None, name) or name not in records.factors:
+        return records
+    side, unit = records.factor(factor), records.factors[scope.unit]
+    codes = (side.code_of(a, factor), side.code_of(b, factor))
+    scored = scored_rows(records) & np.isin(side.codes, codes)
+    places = {"cluster": records.factors[name], "unit": unit}
+    keys = {n: f.with_missing_named() for n, f in places.items()}
+    groups = group_rows(keys, len(records))
+    both = np.ones(groups.size, dtype=bool)
+    for code in codes:
+        both &= np.bincount(groups.index[scored & (side.codes == code)], minlength=groups.size) > 0
+    lone = scored & ~both[groups.index]
+    if not lone.any() or not both.any():  # stages of a scenario are units of their own
+        return records
+    lost = []
+    for code, label, other in ((codes[0], a, b), (codes[1], b, a)):
+        units = unit.take(lone & (side.codes == code)).values()
+        why = f"its unit has no scored trial in {other}"
+        examples = tuple(dict.fromkeys(u for u in units if u is not None))
+        lost.append(Loss("unpaired", len(units), why, ((factor, label),), examples))
+    kept = records.take(~lone)
+    losses = kept.losses + Losses.of(lost)
+    return Records(kept.factors, kept.numbers, losses, kept.parents, kept.kind, kept.notes)

@@ -18,7 +18,7 @@ from simtrack.cli.score_parts import (
     sensitivity_table,
 )
 from simtrack.cli.score_scheme import SchemeOptions, score_by_scheme
-from simtrack.cli.table_parts import codes_of, tell
+from simtrack.cli.table_parts import codes_of, folded_notes, tell
 from simtrack.errors import Finding, InputError
 from simtrack.note import Note
 from simtrack.options import MissingPolicy, Status, Turns
@@ -288,12 +288,7 @@ def _notes(found: Score) -> list[str]:
             for note in part.comparison.answer.notes:
                 told_of = Note(Note.of(note).code, f"comparison: {note}")
                 groups.setdefault(told_of, []).extend(head)
-    told = []
-    for note, names in groups.items():
-        some = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-        everywhere = len(names) in {0, total} or not any(names)
-        told.append(note if everywhere else Note(note.code, f"{note} [{some}]"))
-    return [*dict.fromkeys(found.notes), *told]
+    return [*dict.fromkeys(found.notes), *folded_notes(groups, total)]
 
 
 def _csv(found: Score) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from simtrack.records import Records
     from simtrack.report.table import Table
 
-__all__ = ["account_table", "codes_of", "counted", "refuse_ending", "refuse_overwriting", "tell"]
+__all__ = [
+    "account_table",
+    "codes_of",
+    "counted",
+    "folded_notes",
+    "refuse_ending",
+    "refuse_overwriting",
+    "tell",
+]
 
 #: Libraries that a file of this ending needs, and the extra that brings them.
 _NEEDS = {".parquet": ("pyarrow", "parquet")}
@@ -88,6 +96,16 @@ def counted(n: int, what: str) -> str:
     ('1 row', '2,000 rows')
     """
     return f"{n:,} {what}{'s' * (n != 1)}"
+
+
+def folded_notes(groups: Mapping[Note, Sequence[str]], total: int) -> list[Note]:
+    """Give each note once, with the first groups that it holds for unless it holds for all."""
+    told = []
+    for note, names in groups.items():
+        some = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+        everywhere = len(names) in {0, total} or not any(names)
+        told.append(note if everywhere else Note(note.code, f"{note} [{some}]"))
+    return told
 
 
 def is_quiet() -> bool:

@@ -11,7 +11,7 @@ import click
 from simtrack.cli.parsing import method_options, one_output
 from simtrack.cli.reading import LogOptions, log_options, read_records, split_names, strict_option
 from simtrack.cli.score_parts import SHORT, signed
-from simtrack.cli.table_parts import codes_of, tell
+from simtrack.cli.table_parts import codes_of, folded_notes, tell
 from simtrack.errors import Finding, InputError
 from simtrack.note import Note
 from simtrack.options import Alternative
@@ -234,11 +234,7 @@ def _notes(found: TestFamily) -> list[str]:
     for row in found.rows:
         for note in row.answer.notes:
             groups.setdefault(note, []).append("/".join(row.labels))
-    told = []
-    for note, names in groups.items():
-        some = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-        told.append(note if len(names) == len(found.rows) else Note(note.code, f"{note} [{some}]"))
-    return [*dict.fromkeys(found.notes), *told]
+    return [*dict.fromkeys(found.notes), *folded_notes(groups, len(found.rows))]
 
 
 def _csv(found: TestFamily) -> str:
